@@ -1,0 +1,1 @@
+"""Ostler: an open, self-hosted runner platform."""
