@@ -1,0 +1,139 @@
+"""The contract of an executor: how a supervisor turns the steps of one job into processes, and gets rid of them.
+
+**Who calls.** One supervisor, from one thread. An executor may assume that it is alone in its process with the duty
+to reap children, and that calls never overlap.
+
+**Lifecycle.** ``open`` → (``start`` → ``poll`` until it returns an ``Exit``) repeated → ``close``; then ``open`` again
+for the next job. At most one command is in the foreground. What a command leaves in the background stays for the
+later steps of the same job and dies in ``close``. A call out of this order raises ``NotReady`` and changes nothing.
+
+**Waiting.** Only ``open`` and ``close`` may block, and only for as long as the kernel (or a container engine) needs;
+``close`` gives up after ``patience_ms`` and raises ``TreeSurvived``. All else returns at once. To wait, a caller polls
+``descriptor`` for reading: it becomes readable when ``poll`` may have news. It may also do so for nothing.
+
+**Idempotency.** ``signal`` and ``kill`` may be repeated, may come when nothing runs, and may race with the end of the
+command; all of that is harmless. ``close`` after ``close`` does nothing.
+
+**Output.** The caller owns the pipe. A command's standard output and error both go to ``Command.output``; standard
+input is empty. When ``poll`` has returned the ``Exit``, all that the command itself wrote is in the pipe; background
+processes may go on writing until ``close``.
+
+**Secrets.** ``Command.environment`` may hold secrets. An executor hands it to the command and keeps, logs and stores
+none of it.
+
+**Errors.** A command that cannot start raises ``SpawnFailed``; the job is still open and the next step may be started.
+A limit that this host cannot enforce makes ``open`` raise ``LimitUnavailable`` before anything runs: a limit is kept
+or refused, never forgotten. Everything else that is no ``ExecutorError`` is a defect.
+"""
+
+from typing import NamedTuple, Protocol
+
+
+class Limits(NamedTuple):
+    """What the processes of a job may use together; 0 means no limit."""
+
+    memory_bytes: int = 0
+    cpu_millis: int = 0
+    pids: int = 0
+
+
+class Place(NamedTuple):
+    """Where a job runs: everything of it is named after its attempt."""
+
+    attempt: str
+    """``<job id>.<fence>``; also the value of the marker variable in every process of the job."""
+    limits: Limits
+
+
+class Command(NamedTuple):
+    """One command, ready to start."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    """The whole environment; nothing is inherited."""
+    directory: str
+    output: int
+
+
+class Exit(NamedTuple):
+    """How the foreground command ended: with a code or by a signal, the other is ``None``."""
+
+    code: int | None
+    signal: int | None
+    cpu_micros: int = 0
+    memory_peak_bytes: int = 0
+
+
+class Usage(NamedTuple):
+    """What the whole job has consumed so far, background included."""
+
+    cpu_micros: int = 0
+    memory_peak_bytes: int = 0
+    oom_kills: int = 0
+    """How often the kernel killed one of its processes for want of memory."""
+    pids_refused: int = 0
+    """How often the process limit stopped it from forking."""
+
+
+class Capabilities(NamedTuple):
+    """What this executor can promise on this host. Shown with the runner; nothing else is promised."""
+
+    isolation: str
+    limits: frozenset[str]
+    """Which of ``memory``, ``cpu``, ``pids`` it enforces."""
+    kill: str
+    """How a tree is found: ``cgroup.kill``, ``cgroup``, ``subreaper`` or ``group`` (weakest: a daemon may escape)."""
+    notes: tuple[str, ...] = ()
+    """What is missing and what that means, one sentence each."""
+
+
+class Leftover(NamedTuple):
+    """A process that outlived the last step and had to be killed."""
+
+    pid: int
+    name: str
+
+
+class Executor(Protocol):
+    """See the module: the rules hold for every implementation and are tested by one suite."""
+
+    @property
+    def descriptor(self) -> int:
+        """Readable when ``poll`` may have news; the same for the executor's whole life."""
+        ...
+
+    def capabilities(self) -> Capabilities:
+        """May be asked at any time."""
+        ...
+
+    def open(self, place: Place) -> None:
+        """Make the place in which the job's commands will run, limits included."""
+        ...
+
+    def start(self, command: Command) -> None:
+        """Start a command in the foreground."""
+        ...
+
+    def poll(self) -> Exit | None:
+        """Return the end of the foreground command, once; ``None`` while it runs or when nothing does."""
+        ...
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the foreground command and the processes of its group."""
+        ...
+
+    def kill(self) -> None:
+        """Kill every process of the job, daemons and background included; ``poll`` then reports the command's end."""
+        ...
+
+    def usage(self) -> Usage:
+        """Return the consumption so far; zeros where the host cannot tell."""
+        ...
+
+    def close(self, patience_ms: int = 5_000) -> tuple[Leftover, ...]:
+        """Kill and reap all that is left, check that it is gone, give the place back; return what had to be killed."""
+        ...
+
+    def shutdown(self) -> None:
+        """Release the executor itself, at the end of the supervisor's life."""
+        ...
