@@ -78,4 +78,4 @@ def system_random() -> SourceRandom:
 
 def seeded_random(seed: int | str) -> SourceRandom:
     """Draws that repeat themselves; for simulation only, never for secrets."""
-    return SourceRandom(random.Random(seed))
+    return SourceRandom(random.Random(seed))  # noqa: S311 - to be repeated is the purpose
