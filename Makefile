@@ -7,6 +7,7 @@ SHELL := bash
 .PHONY: help setup up test check fmt sim bench docs clean
 
 BIN := .venv/bin
+UV = $(shell command -v uv || echo .uv/bin/uv)
 VENDOR := src/ostler/server/static/vendor/manifest.json
 SEEDS ?= 200
 ARGS ?=
@@ -33,12 +34,13 @@ check: setup ## Format, lint, types, import contracts, tidiness
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/basedpyright
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -q tests/tidy
 
-fmt: setup ## Format and apply safe fixes
-	@$(BIN)/ruff check --fix --quiet . || true
-	@$(BIN)/ruff format .
+fmt: setup ## Format, apply safe fixes, write the generated reference pages
+	@$(BIN)/ruff check --fix --quiet --exit-zero .
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/python -m docs.generate
 
 sim: setup ## Simulate SEEDS=200 seeded worlds; a failing one prints the command that replays it
 	@$(BIN)/python -m ostler.testing.campaign --seeds $(SEEDS) $(ARGS)
@@ -48,7 +50,8 @@ bench: setup ## Measure against the goals and print the table
 
 docs: setup ## Write the reference pages and build the site into site/
 	@$(BIN)/python -m docs.generate
-	@cd docs && PYTHONPATH= UV_PROJECT_ENVIRONMENT= ../.venv/bin/zensical build
+	@$(UV) sync --quiet --frozen --inexact --group docs
+	@$(BIN)/zensical build --clean
 
 clean: ## Remove everything that setup, tests and builds made
 	rm -rf .venv .uv dist build site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
