@@ -13,7 +13,7 @@ SEEDS ?= 200
 ARGS ?=
 
 help: ## Show this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
 setup: .venv/.ready $(VENDOR) ## Make the checkout ready; a no-op when it is
 
