@@ -78,7 +78,7 @@ def test_the_pinned_tarball_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    "integrity, words",
+    ("integrity", "words"),
     [
         (pinned(b"other").integrity, "something else"),
         ("sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=", "no sha512"),
