@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeVar, TypeVarTuple, Unpack
 
 from ostler.effects import seeded_random
 from ostler.testing.errors import Deadlock, LimitExceeded, RealWorldTouched
-from ostler.testing.tasks import SimFuture, SimTask, bury, describe
+from ostler.testing.tasks import SimFuture, SimTask, bury, describe, unseen_failures
 from ostler.testing.trace import Trace
 
 T = TypeVar("T")
@@ -177,6 +177,7 @@ class SimLoop(asyncio.BaseEventLoop):
     def end(self) -> None:
         """Declare every life dead and let go of all that is suspended, without any effect."""
         self._ended = True
+        self.unhandled += unseen_failures(self._tasks)
         for task in self._tasks:
             if task.life is not None:
                 task.life.state = "dead"

@@ -60,11 +60,20 @@ def describe(task: SimTask[Any]) -> str:
     return f"  {owner}{state} {task.get_name()}: {where}"
 
 
+def unseen_failures(tasks: Iterable[SimTask[Any]]) -> list[str]:
+    """What tasks raised that nobody awaited, except in processes that have died since."""
+    return [
+        f"{task.get_name()} raised {task.exception()!r} and nobody looked"
+        for task in tasks
+        if getattr(task, "_log_traceback", False) and (task.life is None or task.life.state != "dead")
+    ]
+
+
 def bury(tasks: Iterable[SimTask[Any]]) -> None:
     """Close what the tasks left suspended, in order of creation; what their `finally` blocks raise is dropped."""
     for task in tasks:
         if task.done():
-            with suppress(BaseException):
+            with suppress(asyncio.CancelledError):
                 task.exception()
             continue
         setattr(task, "_log_destroy_pending", False)  # noqa: B010 - known to asyncio, not to its type stubs
