@@ -10,6 +10,7 @@ import pytest
 
 from tests.parts.errors import PartMissing
 from tests.parts.postgres import PostgresCluster
+from tests.parts.s3 import S3Server
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +30,14 @@ def postgres_database(postgres_cluster: PostgresCluster) -> Iterator[str]:
     url = postgres_cluster.create_database()
     yield url
     postgres_cluster.drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """An S3 server shared by all tests of a worker: each makes buckets of its own."""
+    try:
+        server = S3Server()
+    except PartMissing as missing:
+        pytest.skip(str(missing))
+    with server:
+        yield server

@@ -154,9 +154,9 @@ def remove_tree(directory: Path) -> None:
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
     """Whether the condition came true in time: another program's readiness can be asked for, but sends no event."""
-    deadline = time.monotonic() + seconds  # noqa: TID251 (a real process takes real time)
+    deadline = time.monotonic() + seconds
     while not condition():
-        if time.monotonic() > deadline:  # noqa: TID251
+        if time.monotonic() > deadline:
             return False
-        time.sleep(_LOOK_AGAIN_SECONDS)  # noqa: TID251
+        time.sleep(_LOOK_AGAIN_SECONDS)
     return True
