@@ -7,7 +7,6 @@ SHELL := bash
 .PHONY: help setup up test check fmt sim bench docs clean
 
 BIN := .venv/bin
-UV = $(shell command -v uv || echo .uv/bin/uv)
 VENDOR := src/ostler/server/static/vendor/manifest.json
 SEEDS ?= 200
 ARGS ?=
@@ -17,7 +16,7 @@ help: ## Show this list
 
 setup: .venv/.ready $(VENDOR) ## Make the checkout ready; a no-op when it is
 
-.venv/.ready: pyproject.toml uv.lock package-lock.json hatch_build.py tools/setup
+.venv/.ready: pyproject.toml uv.lock package-lock.json hatch_build.py tools/setup tools/environment.sh
 	@tools/setup
 
 $(VENDOR): | .venv/.ready
@@ -50,7 +49,7 @@ bench: setup ## Measure against the goals and print the table
 
 docs: setup ## Write the reference pages and build the site into site/
 	@$(BIN)/python -m docs.generate
-	@$(UV) sync --quiet --frozen --inexact --group docs
+	@[ -x $(BIN)/zensical ] || tools/setup docs
 	@$(BIN)/zensical build --clean
 
 clean: ## Remove everything that setup, tests and builds made

@@ -54,11 +54,10 @@ def _with_apt(package: str) -> bool:
     return _succeeds(install, quiet) or (_succeeds(("apt-get", "update"), quiet) and _succeeds(install, quiet))
 
 
-def _with_uv(group: str) -> bool:
+def _with_setup(group: str) -> bool:
     """Install a locked dependency group into .venv."""
-    uv = shutil.which("uv") or str(_ROOT / ".uv/bin/uv")
     print(f"prepare: installing the wheels of the group {group}", file=sys.stderr)
-    return _succeeds((uv, "sync", "--frozen", "--inexact", "--group", group), {})
+    return _succeeds((str(_ROOT / "tools/setup"), group), {})
 
 
 def _prepare(find: Callable[[], Path], *installers: Callable[[], bool]) -> str | None:
@@ -79,7 +78,7 @@ def _prepare(find: Callable[[], Path], *installers: Callable[[], bool]) -> str |
 def main() -> int:
     """Prepare every part; a missing one is reported, not fatal, because its tests skip themselves."""
     reasons = {
-        "PostgreSQL tests": _prepare(find_postgres, lambda: _with_apt("postgresql"), lambda: _with_uv("postgres")),
+        "PostgreSQL tests": _prepare(find_postgres, lambda: _with_apt("postgresql"), lambda: _with_setup("postgres")),
         "browser tests": _prepare(find_chromium, lambda: _with_apt("chromium")),
     }
     for tests, reason in reasons.items():
