@@ -135,7 +135,7 @@ class Supervisor(Protocol):
         ...
 
     def log_frames(self, offset: int, limit: int) -> bytes:
-        """Return whole frames whose text begins at ``offset``, at least one if there is any, else about ``limit`` bytes.
+        """Return whole frames whose text begins at ``offset``, at least one if any, else about ``limit`` bytes.
 
         ``offset`` must be the start of a frame: 0, or what earlier frames added up to. At the end it returns ``b""``.
         """
@@ -144,7 +144,7 @@ class Supervisor(Protocol):
     def result(self) -> JobResult | None:
         """Return how the attempt ended, or nothing while it runs.
 
-        A supervisor that died without a result yields ``failed``, ``infrastructure``, ``supervisor_lost`` – after its
+        A supervisor that died without a result yields ``failed``, ``infrastructure``, ``supervisor_lost``, after its
         leftover processes were killed.
         """
         ...

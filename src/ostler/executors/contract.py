@@ -26,72 +26,9 @@ A limit that this host cannot enforce makes ``open`` raise ``LimitUnavailable`` 
 or refused, never forgotten. Everything else that is no ``ExecutorError`` is a defect.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-
-class Limits(NamedTuple):
-    """What the processes of a job may use together; 0 means no limit."""
-
-    memory_bytes: int = 0
-    cpu_millis: int = 0
-    pids: int = 0
-
-
-class Place(NamedTuple):
-    """Where a job runs: everything of it is named after its attempt."""
-
-    attempt: str
-    """``<job id>.<fence>``; also the value of the marker variable in every process of the job."""
-    limits: Limits
-
-
-class Command(NamedTuple):
-    """One command, ready to start."""
-
-    argv: tuple[str, ...]
-    environment: dict[str, str]
-    """The whole environment; nothing is inherited."""
-    directory: str
-    output: int
-
-
-class Exit(NamedTuple):
-    """How the foreground command ended: with a code or by a signal, the other is ``None``."""
-
-    code: int | None
-    signal: int | None
-    cpu_micros: int = 0
-    memory_peak_bytes: int = 0
-
-
-class Usage(NamedTuple):
-    """What the whole job has consumed so far, background included."""
-
-    cpu_micros: int = 0
-    memory_peak_bytes: int = 0
-    oom_kills: int = 0
-    """How often the kernel killed one of its processes for want of memory."""
-    pids_refused: int = 0
-    """How often the process limit stopped it from forking."""
-
-
-class Capabilities(NamedTuple):
-    """What this executor can promise on this host. Shown with the runner; nothing else is promised."""
-
-    isolation: str
-    limits: frozenset[str]
-    """Which of ``memory``, ``cpu``, ``pids`` it enforces."""
-    kill: str
-    """How a tree is found: ``cgroup.kill``, ``cgroup``, ``subreaper`` or ``group`` (weakest: a daemon may escape)."""
-    notes: tuple[str, ...] = ()
-    """What is missing and what that means, one sentence each."""
-
-
-class Leftover(NamedTuple):
-    """A process that outlived the last step and had to be killed."""
-
-    pid: int
-    name: str
+from ostler.executors.values import Capabilities, Command, Exit, Leftover, Place, Usage
 
 
 class Executor(Protocol):

@@ -1,0 +1,268 @@
+"""One cgroup per job, on version 1, version 2 and both at once: limits, kill, and what was consumed.
+
+A host may keep its controllers in version 1 while version 2 only freezes and kills, or have all in one tree. So every
+controller is looked up by itself, below the cgroup that this process was given: what the operator allowed the agent
+stays the ceiling of its jobs. A job only joins the hierarchies that it needs, because joining costs.
+
+On version 2 a cgroup cannot hold processes and hand controllers to its children at the same time; ``delegate`` moves
+the agent aside first, once, before any supervisor is started.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ostler.executors import tree
+from ostler.executors.errors import LimitUnavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ostler.executors.values import Limits, Usage
+
+PARENT = "ostler"
+_LEAF = "ostler-agent"
+_CONTROLLERS = ("memory", "cpu", "pids")
+_PERIOD_MICROS = 100_000
+
+
+class Hierarchy:
+    """One mounted cgroup tree: where jobs go, what it controls, and where this process itself lives."""
+
+    __slots__ = ("base", "controllers", "home", "version")
+
+    def __init__(self, version: int, home: str, controllers: frozenset[str]) -> None:
+        self.version: int = version
+        self.home: str = home
+        outside = os.path.dirname(home) if os.path.basename(home) == _LEAF else home
+        self.base: str = os.path.join(outside, PARENT)
+        self.controllers: frozenset[str] = controllers
+
+
+class Cgroups:
+    """The hierarchies in which this process may make cgroups."""
+
+    __slots__ = ("by_controller", "tracking")
+
+    def __init__(self, hierarchies: list[Hierarchy]) -> None:
+        usable = [one for one in hierarchies if _make(one.base)]
+        self.by_controller: dict[str, Hierarchy] = {
+            controller: one for one in usable for controller in _CONTROLLERS if controller in one.controllers
+        }
+        trackers = [one for one in usable if one.version == 2] or [one for one in usable if "pids" in one.controllers]
+        self.tracking: Hierarchy | None = trackers[0] if trackers else None
+
+    @property
+    def kills(self) -> bool:
+        """Whether the kernel kills a whole cgroup at once."""
+        return self.tracking is not None and self.tracking.version == 2
+
+
+def discover(process: str = "/proc/self") -> Cgroups:
+    """Find what this host and this process's place in it allow."""
+    places: dict[str, str] = {}
+    for line in _text(f"{process}/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            places[controller] = path
+    return Cgroups(_mounted(_text(f"{process}/mountinfo"), places))
+
+
+def delegate() -> None:
+    """Move this process into a leaf where version 2 demands it, so that its jobs' cgroups can have controllers."""
+    for one in _mounted(_text("/proc/self/mountinfo"), {"": _own_path()}):
+        wanted = "".join(f"+{name} " for name in _CONTROLLERS if name in one.controllers)
+        if one.version != 2 or not wanted or _write(f"{one.home}/cgroup.subtree_control", wanted):
+            continue
+        leaf = os.path.join(one.home, _LEAF)
+        if _make(leaf):
+            for pid in _text(f"{one.home}/cgroup.procs").split():
+                _write(f"{leaf}/cgroup.procs", pid)
+            _write(f"{one.home}/cgroup.subtree_control", wanted)
+
+
+class JobCgroup:
+    """The cgroup of one attempt, in as many hierarchies as it takes."""
+
+    __slots__ = ("_doors", "_homes", "_joined", "_tracking")
+
+    def __init__(self, cgroups: Cgroups, attempt: str, limits: Limits) -> None:
+        wanted = {"memory": limits.memory_bytes, "cpu": limits.cpu_millis, "pids": limits.pids}
+        joined: dict[str, Hierarchy] = {}
+        for controller, value in wanted.items():
+            if value and controller not in cgroups.by_controller:
+                raise LimitUnavailable(f"this host cannot limit {controller} for this agent")
+            if value:
+                joined[cgroups.by_controller[controller].base] = cgroups.by_controller[controller]
+        if cgroups.tracking:
+            joined[cgroups.tracking.base] = cgroups.tracking
+        self._joined: dict[str, Hierarchy] = {os.path.join(base, attempt): one for base, one in joined.items()}
+        self._tracking: str = os.path.join(cgroups.tracking.base, attempt) if cgroups.tracking else ""
+        self._doors: list[int] = []
+        self._homes: list[int] = []
+        try:
+            self._create(limits)
+        except OSError as reason:
+            self.remove()
+            raise LimitUnavailable(f"the job's cgroup was refused: {reason}") from reason
+
+    @property
+    def paths(self) -> list[str]:
+        """Its directories, for whoever has to clean up after this process."""
+        return list(self._joined)
+
+    def enter(self) -> None:
+        """Bring this process inside, so that what it starts now is born there."""
+        for door in self._doors:
+            os.write(door, b"0")
+
+    def leave(self) -> None:
+        """Bring this process back to where it lives."""
+        for home in self._homes:
+            os.write(home, b"0")
+
+    def processes(self) -> list[int]:
+        """Return who is inside."""
+        return [int(pid) for pid in _text(f"{self._tracking}/cgroup.procs").split()] if self._tracking else []
+
+    def kill(self) -> None:
+        """Kill everyone inside, forks in between included."""
+        if self._tracking:
+            kill_cgroup(self._tracking)
+
+    def usage(self, usage: Usage) -> None:
+        """Fill in what the controllers know."""
+        for path, one in self._joined.items():
+            if one.version == 2:
+                usage.cpu_micros = _entry(f"{path}/cpu.stat", "usage_usec")
+            if "memory" in one.controllers:
+                peak = "memory.peak" if one.version == 2 else "memory.max_usage_in_bytes"
+                kills = "memory.events" if one.version == 2 else "memory.oom_control"
+                usage.memory_peak_bytes = int(_text(f"{path}/{peak}") or 0)
+                usage.oom_kills = _entry(f"{path}/{kills}", "oom_kill")
+            if "pids" in one.controllers:
+                usage.pids_refused = _entry(f"{path}/pids.events", "max")
+
+    def remove(self) -> None:
+        """Give the directories back; those that still hold processes stay."""
+        for descriptor in self._doors + self._homes:
+            os.close(descriptor)
+        self._doors, self._homes = [], []
+        for path in self._joined:
+            remove_cgroup(path)
+
+    def _create(self, limits: Limits) -> None:
+        for path, one in self._joined.items():
+            os.makedirs(path, exist_ok=True)
+            _limit(path, one, limits)
+            self._doors.append(os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+            self._homes.append(os.open(f"{one.home}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+
+
+def kill_cgroup(path: str) -> None:
+    """Kill everyone in the cgroup at this path, by the kernel's own means or by chasing them."""
+    if _write(f"{path}/cgroup.kill", "1"):
+        return
+    _write(f"{path}/pids.max", "0")
+    while pids := _text(f"{path}/cgroup.procs").split():
+        alive = [int(pid) for pid in pids if not tree.dying(int(pid))]
+        if not alive:
+            return
+        for pid in alive:
+            tree.kill(pid)
+
+
+def remove_cgroup(path: str) -> bool:
+    """Remove a cgroup and those below it; say whether it is gone."""
+    try:
+        below = [entry.path for entry in os.scandir(path) if entry.is_dir(follow_symlinks=False)]
+        for one in below:
+            remove_cgroup(one)
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _limit(path: str, one: Hierarchy, limits: Limits) -> None:
+    quota = limits.cpu_millis * _PERIOD_MICROS // 1000
+    if limits.memory_bytes and "memory" in one.controllers:
+        _demand(f"{path}/{'memory.max' if one.version == 2 else 'memory.limit_in_bytes'}", str(limits.memory_bytes))
+        # Without this the job would swap instead of ending; hosts without swap accounting have no such file.
+        swap = "memory.swap.max" if one.version == 2 else "memory.memsw.limit_in_bytes"
+        _write(f"{path}/{swap}", "0" if one.version == 2 else str(limits.memory_bytes))
+    if limits.pids and "pids" in one.controllers:
+        _demand(f"{path}/pids.max", str(limits.pids))
+    if quota and "cpu" in one.controllers:
+        if one.version == 2:
+            _demand(f"{path}/cpu.max", f"{quota} {_PERIOD_MICROS}")
+        else:
+            _demand(f"{path}/cpu.cfs_period_us", str(_PERIOD_MICROS))
+            _demand(f"{path}/cpu.cfs_quota_us", str(quota))
+
+
+def _mounted(mountinfo: str, places: dict[str, str]) -> list[Hierarchy]:
+    """Match the mounted hierarchies with this process's path in each; see proc(5) for the columns."""
+    found: list[Hierarchy] = []
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.partition(" ")
+        if kind not in ("cgroup", "cgroup2"):
+            continue
+        root, mount = left.split()[3:5]
+        names = options.split(" ")[-1].split(",")
+        key = "" if kind == "cgroup2" else next((name for name in names if name in places), None)
+        if key is None or key not in places:
+            continue
+        path = places[key]
+        inside = path[len(root) :] if root != "/" and path.startswith(root) else path
+        home = os.path.normpath(f"{mount}/{inside.lstrip('/')}")
+        offered = _text(f"{home}/cgroup.controllers").split() if kind == "cgroup2" else names
+        found.append(Hierarchy(2 if kind == "cgroup2" else 1, home, frozenset(offered)))
+    return found
+
+
+def _own_path() -> str:
+    lines = [line for line in _text("/proc/self/cgroup").splitlines() if line.startswith("0::")]
+    return lines[0][3:] if lines else "/"
+
+
+def _make(path: str) -> bool:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK)
+
+
+def _demand(path: str, value: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, value.encode())
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: str, value: str) -> bool:
+    try:
+        _demand(path, value)
+    except OSError:
+        return False
+    return True
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _entry(path: str, name: str) -> int:
+    for line in _text(path).splitlines():
+        key, _, value = line.partition(" ")
+        if key == name:
+            return int(value)
+    return 0

@@ -1,0 +1,223 @@
+"""The executor without isolation: a job's commands are plain processes of this user, in a cgroup where there is one.
+
+Commands are started by ``posix_spawn`` (a vfork: half the cost of a fork), which can neither change directory nor
+join a cgroup. So this process does both itself for that moment, and the command is born in the right place: there is
+no instant in which it could fork outside. Should the job's background run out of memory in just that instant, the
+kernel may pick this process; the agent then reports a lost supervisor.
+
+Being a subreaper, this process inherits every orphan of the job. "No child left" is therefore a proof that the job is
+gone, and it costs one system call.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+
+from ostler.executors import cgroup, kernel, tree
+from ostler.executors.errors import NotReady, SpawnFailed, TreeSurvived
+from ostler.executors.values import Capabilities, Exit, Leftover, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from ostler.executors.values import Command, Place
+
+_ROUND_MS = 20
+_PLAIN_SIGNALS = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGCHLD,
+)
+
+
+class ProcessExecutor:
+    """See ``contract.Executor``."""
+
+    def __init__(self) -> None:
+        self._subreaper: bool = kernel.become_subreaper()
+        self._cgroups: cgroup.Cgroups = cgroup.discover()
+        self._place: Place | None = None
+        self._cgroup: cgroup.JobCgroup | None = None
+        self._foreground: int = 0
+        self._groups: list[int] = []
+        self._exit: Exit | None = None
+        self._descriptor, self._wakeup = os.pipe()
+        os.set_blocking(self._descriptor, False)
+        os.set_blocking(self._wakeup, False)
+        signal.signal(signal.SIGCHLD, _noted)
+        signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
+
+    @property
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    @property
+    def cgroup_paths(self) -> list[str]:
+        """Where the job's processes are, for whoever cleans up should this process die."""
+        return self._cgroup.paths if self._cgroup else []
+
+    def capabilities(self) -> Capabilities:
+        limits = frozenset(self._cgroups.by_controller)
+        notes = [
+            f"No cgroup controller for {missing}: jobs that demand such a limit are refused."
+            for missing in sorted({"memory", "cpu", "pids"} - limits)
+        ]
+        if self._cgroups.tracking:
+            kill = "cgroup.kill" if self._cgroups.kills else "cgroup"
+        elif self._subreaper:
+            kill = "subreaper"
+            notes.append("No cgroup: if a supervisor is killed, leftovers are found by a marker in their environment.")
+        else:
+            kill = "group"
+            notes.append("Neither cgroup nor subreaper: a daemon that leaves its process group outlives the job.")
+        return Capabilities("process", limits, kill, tuple(notes))
+
+    def open(self, place: Place) -> None:
+        if self._place:
+            raise NotReady("the executor is open already")
+        if self._cgroups.tracking or place.limits.demanded:
+            self._cgroup = cgroup.JobCgroup(self._cgroups, place.attempt, place.limits)
+        self._place = place
+
+    def start(self, command: Command) -> None:
+        if not self._place or self._foreground:
+            raise NotReady("no place is open" if not self._place else "a command is in the foreground")
+        environment = {**command.environment, tree.MARKER: self._place.attempt}
+        try:
+            program = _find(command.argv[0], command.directory, environment.get("PATH", os.defpath))
+            self._foreground = self._spawn(program, command, environment)
+        except OSError as reason:
+            raise SpawnFailed(command.argv[0], reason) from reason
+        self._groups.append(self._foreground)
+
+    def poll(self) -> Exit | None:
+        self._reap()
+        ended, self._exit = self._exit, None
+        return ended
+
+    def signal(self, number: int) -> None:
+        if self._foreground:
+            _signal_group(self._foreground, number)
+
+    def kill(self) -> None:
+        # Without a subreaper the groups are all that is known; with one, an old group's number may be somebody else's.
+        for group in () if self._subreaper else self._groups:
+            _signal_group(group, signal.SIGKILL)
+        if self._cgroup:
+            self._cgroup.kill()
+        for pid in tree.descendants(os.getpid()):
+            tree.kill(pid)
+
+    def usage(self) -> Usage:
+        usage = Usage()
+        if self._cgroup:
+            self._cgroup.usage(usage)
+        return usage
+
+    def close(self, patience_ms: int = 5_000) -> tuple[Leftover, ...]:
+        if not self._place:
+            return ()
+        leftovers: tuple[Leftover, ...] = ()
+        if self._reap() or not self._subreaper:
+            leftovers = self._leftovers()
+            self._end_all(patience_ms)
+        if self._cgroup:
+            self._cgroup.remove()
+        self._cgroup = self._place = self._exit = None
+        self._groups = []
+        return leftovers
+
+    def shutdown(self) -> None:
+        signal.set_wakeup_fd(-1)
+        os.close(self._descriptor)
+        os.close(self._wakeup)
+
+    def _spawn(self, program: str, command: Command, environment: dict[str, str]) -> int:
+        os.chdir(command.directory)
+        if self._cgroup:
+            self._cgroup.enter()
+        try:
+            return os.posix_spawn(
+                program,
+                command.argv,
+                environment,
+                file_actions=(
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, command.output, 1),
+                    (os.POSIX_SPAWN_DUP2, command.output, 2),
+                ),
+                setpgroup=0,
+                setsigmask=(),
+                setsigdef=_PLAIN_SIGNALS,
+            )
+        finally:
+            if self._cgroup:
+                self._cgroup.leave()
+            os.chdir("/")
+
+    def _reap(self) -> bool:
+        """Collect everyone who ended; say whether anyone is left."""
+        try:
+            os.read(self._descriptor, 4096)
+        except BlockingIOError:
+            pass
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._foreground:
+                self._foreground = 0
+                code = os.waitstatus_to_exitcode(status)
+                self._exit = Exit(
+                    code if code >= 0 else None,
+                    -code if code < 0 else None,
+                    cpu_micros=int((usage.ru_utime + usage.ru_stime) * 1e6),
+                    memory_peak_bytes=usage.ru_maxrss * 1024,
+                )
+
+    def _leftovers(self) -> tuple[Leftover, ...]:
+        pids = {*tree.descendants(os.getpid()), *(self._cgroup.processes() if self._cgroup else ())}
+        return tuple(Leftover(pid, tree.name(pid)) for pid in sorted(pids))
+
+    def _end_all(self, patience_ms: int) -> None:
+        poller = select.poll()
+        poller.register(self._descriptor, select.POLLIN)
+        for _ in range(0, patience_ms, _ROUND_MS):
+            self.kill()
+            if not self._reap():
+                return
+            poller.poll(_ROUND_MS)
+        if self._reap():
+            survivors = ", ".join(f"{left.name} ({left.pid})" for left in self._leftovers())
+            raise TreeSurvived(f"killed, but still there after {patience_ms} ms: {survivors}")
+
+
+def _find(program: str, directory: str, path: str) -> str:
+    if "/" in program:
+        return os.path.join(directory, program)
+    for folder in path.split(":"):
+        candidate = os.path.join(directory, folder, program)
+        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
+            return candidate
+    raise FileNotFoundError(2, "not found in PATH")
+
+
+def _signal_group(group: int, number: int) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _noted(number: int, frame: FrameType | None) -> None:
+    """Let the signal reach the wakeup descriptor; ignored signals do not."""

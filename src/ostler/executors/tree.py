@@ -1,0 +1,101 @@
+"""Finding the processes of a job without a cgroup's help: by descent, and by the marker in their environment.
+
+Descent finds everything as long as the supervisor, a subreaper, lives. After its death orphans belong to nobody, and
+the marker variable is what still tells them from the host's own processes. A process can shed the marker by clearing
+its environment; only a cgroup holds against that.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+MARKER = "OSTLER_ATTEMPT"
+"""The variable that every process of a job carries; its value is ``<job id>.<fence>``."""
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Return all living processes below one, zombies left out."""
+    children: dict[int, list[int]] = {}
+    for pid in _pids():
+        state, parent = _state_and_parent(pid)
+        if state not in ("Z", "X", ""):
+            children.setdefault(parent, []).append(pid)
+    found: list[int] = []
+    queue = [ancestor]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def marked(attempt: str) -> list[int]:
+    """Return all living processes of an attempt by their marker, this process left out."""
+    entry = f"{MARKER}={attempt}".encode()
+    return [pid for pid in _pids() if pid != os.getpid() and entry in _read(f"/proc/{pid}/environ").split(b"\0")]
+
+
+def kill_marked(attempt: str) -> int:
+    """Kill every process of an attempt that carries the marker, forks in between included; return how many."""
+    killed: set[int] = set()
+    while True:
+        fresh = [pid for pid in marked(attempt) if pid not in killed]
+        if not fresh:
+            return len(killed)
+        for pid in fresh:
+            kill(pid)
+        killed.update(fresh)
+
+
+def kill(pid: int) -> None:
+    """Kill a process that may be gone already."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def name(pid: int) -> str:
+    """Return a process's short name, or nothing if it is gone."""
+    return _read(f"/proc/{pid}/comm").decode("utf-8", "replace").strip()
+
+
+def dying(pid: int) -> bool:
+    """Whether a process is gone or only waits to be reaped."""
+    return _state_and_parent(pid)[0] in ("Z", "X", "")
+
+
+def start_time(pid: int) -> str:
+    """Return what tells a process from a later one with the same number; nothing if it is gone or this is no Linux."""
+    fields = _fields(pid)
+    return fields[19] if len(fields) > 19 else ""
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+    except FileNotFoundError:
+        return []
+
+
+def _state_and_parent(pid: int) -> tuple[str, int]:
+    fields = _fields(pid)
+    return (fields[0], int(fields[1])) if len(fields) > 1 else ("", 0)
+
+
+def _fields(pid: int) -> list[str]:
+    return _read(f"/proc/{pid}/stat").decode("ascii", "replace").rpartition(")")[2].split()
+
+
+def _read(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, 1 << 20)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
