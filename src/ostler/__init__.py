@@ -1,1 +1,3 @@
 """Ostler: an open, self-hosted runner platform."""
+
+__version__ = "0.1.0"

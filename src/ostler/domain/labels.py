@@ -16,7 +16,9 @@ def checked_labels(labels: Iterable[str]) -> tuple[str, ...] | Refused:
         return Refused("labels_too_many", f"at most {_MOST} labels, not {len(cleaned)}")
     for label in cleaned:
         if len(label) > _LONGEST:
-            return Refused("label_length", f"a label has at most {_LONGEST} characters: {label[:20]!r}… has {len(label)}")
+            return Refused(
+                "label_length", f"a label has at most {_LONGEST} characters: {label[:20]!r}… has {len(label)}"
+            )
         if not label.isprintable() or _FORBIDDEN & set(label) or " " in label:
             return Refused("label_characters", f"a label holds no space, comma, quote or control character: {label!r}")
     return tuple(cleaned)

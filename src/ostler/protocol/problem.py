@@ -69,9 +69,7 @@ PROBLEMS: dict[str, ProblemKind] = {
     ),
     "job_not_granted": ProblemKind(409, "The attempt was never given a start grant", "Ask for the grant first."),
     "job_ended": ProblemKind(409, "The job has already ended", "Nothing needs to be done."),
-    "job_started": ProblemKind(
-        409, "A started job is never delivered again", "Submit it anew if it should run again."
-    ),
+    "job_started": ProblemKind(409, "A started job is never delivered again", "Submit it anew if it should run again."),
     "run_ended": ProblemKind(409, "The run has already ended", "Nothing needs to be done."),
     "transition_refused": ProblemKind(409, "That cannot happen in the present state", "Look at the state and retry."),
     "log_offset": ProblemKind(

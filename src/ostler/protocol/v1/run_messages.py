@@ -8,7 +8,7 @@ from ostler.domain.cause import Failure
 from ostler.domain.job import JobKind, JobState
 from ostler.domain.run import RunState
 from ostler.domain.step import StepState
-from ostler.protocol.v1.spec import Environment, JobSpec, Labels, Name
+from ostler.protocol.v1.spec import Environment, JobSpec, Labels
 
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=200)]
 

@@ -1,9 +1,9 @@
 """Every endpoint of the control plane, once. See ``ostler.protocol`` for what is derived from it."""
 
+from typing import Any, cast
+
 from ostler.protocol.endpoint import MIB, Auth, Binary, Endpoint, Nothing
-from ostler.protocol.v1 import fleet_messages as fleet
-from ostler.protocol.v1 import run_messages as runs
-from ostler.protocol.v1 import runner_messages as runner
+from ostler.protocol.v1 import fleet_messages as fleet, run_messages as runs, runner_messages as runner
 
 _FENCED = ("stale_fence", "job_ended", "not_found", "runner_revoked")
 
@@ -446,10 +446,11 @@ SIMPLE_COMPLETE_JOB = Endpoint(
     problems=(*_FENCED, "forbidden", "log_incomplete"),
 )
 
-ENDPOINTS: tuple[Endpoint[object, object], ...] = tuple(
-    sorted(
-        (row for row in tuple(globals().values()) if isinstance(row, Endpoint)),  # pyright: ignore[reportUnknownVariableType]
-        key=lambda row: (row.path, row.method),
-    )
-)
+
+def _rows(namespace: dict[str, object]) -> tuple[Endpoint[Any, Any], ...]:
+    found = [cast("Endpoint[Any, Any]", value) for value in namespace.values() if isinstance(value, Endpoint)]
+    return tuple(sorted(found, key=lambda row: (row.path, row.method)))
+
+
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(dict(globals()))
 """The table itself, in the order of the paths."""

@@ -1,0 +1,132 @@
+"""Staying with a run until it ends: its log to stdout as it is written, what it waits for to stderr."""
+
+import asyncio
+import sys
+
+import msgspec
+
+from ostler.cli import output
+from ostler.client.caller import Client
+from ostler.client.streaming import events
+from ostler.domain.job import JobState
+from ostler.domain.run import RunState
+from ostler.effects import system_random
+from ostler.protocol.v1.run_messages import JobView, LogFollowQuery, LogLine, RunView
+from ostler.protocol.v1.table import GET_JOB, GET_RUN, LOG_FOLLOW
+
+_LOOK_SECONDS = 2.0
+_SETTLE_SECONDS = 0.05
+_ENDED = (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
+
+
+class LogEvent(msgspec.Struct, frozen=True):
+    """A piece of a followed log. A last line that is not whole yet (``partial``) comes again when it has grown."""
+
+    first_line: int
+    lines: list[LogLine]
+    total_lines: int = 0
+    partial: bool = False
+
+
+class LinePrinter:
+    """Prints lines by number; of a line that grows it prints only what is new."""
+
+    def __init__(self, *, since_line: int = 1) -> None:
+        self._since = since_line
+        self._next = since_line
+        self._begun = ""
+
+    def take(self, event: LogEvent) -> None:
+        """Print what the event adds."""
+        last = event.first_line + len(event.lines) - 1
+        for number, (text, _, _) in enumerate(event.lines, event.first_line):
+            if number < self._next:
+                continue
+            whole = not (event.partial and number == last)
+            shown = text
+            if number == self._next and self._begun and text.startswith(self._begun):
+                shown = text[len(self._begun) :]
+            self._begun = "" if whole else text
+            self._next = number + 1 if whole else number
+            self._write(shown + ("\n" if whole else ""))
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """End a line that was never finished."""
+        if self._begun:
+            self._write("\n")
+            sys.stdout.flush()
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+
+
+async def follow_run(client: Client, run: RunView, *, as_json: bool) -> int:
+    """Show the run's log until it ends and return its exit code."""
+    job = run.jobs[0]
+    waiting = asyncio.create_task(_say_why(client, job.id))
+    try:
+        if as_json:
+            await follow_events(client, job.id, LinePrinter(), quiet=True)
+        else:
+            await follow_events(client, job.id, LinePrinter())
+    finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    ended = await settled(client, run.id)
+    if as_json:
+        output.print_json(ended)
+    else:
+        say_end(ended)
+    return run_exit_code(ended)
+
+
+async def follow_events(client: Client, job_id: str, printer: LinePrinter, *, quiet: bool = False) -> None:
+    """Print the log of a job from its start until it is complete, whatever happens to the connection meanwhile."""
+    decoder = msgspec.json.Decoder(LogEvent)
+    async for event in events(client, LOG_FOLLOW, system_random(), query=LogFollowQuery(), job_id=job_id):
+        if event.event == "log" and not quiet:
+            printer.take(decoder.decode(event.data))
+    printer.close()
+
+
+async def settled(client: Client, run_id: str) -> RunView:
+    """Return the run once it has ended; its log may be complete a moment before its state is."""
+    while True:
+        run = await client.call(GET_RUN, run_id=run_id)
+        if run.state in _ENDED:
+            return run
+        await asyncio.sleep(_SETTLE_SECONDS)
+
+
+def say_end(run: RunView) -> None:
+    """Tell how the run ended."""
+    job = run.jobs[0]
+    took = output.span(run.finished_at - run.started_at) if run.finished_at and run.started_at else "no time"
+    said = f"run {run.id} {run.state.value} after {took}"
+    if job.failure is not None:
+        detail = f" ({job.failure.detail})" if job.failure.detail else ""
+        said += f": {job.failure.cause.value}{detail}"
+        if job.failure.evidence:
+            said += f", {job.failure.evidence}"
+    output.say(said)
+
+
+def run_exit_code(run: RunView) -> int:
+    """Return the exit code of a command that stands for the run: its failing job's own, else 1."""
+    if run.state is RunState.SUCCEEDED:
+        return 0
+    codes = [job.exit_code for job in run.jobs if job.state is JobState.FAILED and job.exit_code]
+    return codes[0] if codes and 0 < codes[0] < 256 else 1
+
+
+async def _say_why(client: Client, job_id: str) -> None:
+    said = ""
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        job: JobView = await client.call(GET_JOB, job_id=job_id)
+        if job.waiting is None:
+            return
+        if job.waiting.sentence != said:
+            said = job.waiting.sentence
+            output.say(f"waiting: {said}")

@@ -1,0 +1,174 @@
+"""``ostler job``: submit a job of shell steps and stay with it, or look at one."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from ostler.cli import output
+from ostler.cli.connection import with_client
+from ostler.cli.errors import CommandFailed
+from ostler.cli.following import follow_run
+from ostler.cli.options import DURATION, json_option, pairs, secrets
+from ostler.client.caller import Client
+from ostler.domain.job import JobKind
+from ostler.effects import system_effects
+from ostler.protocol.v1.run_messages import CancelRequest, JobView, RunView, SubmitRequest
+from ostler.protocol.v1.spec import JobSpec, StepSpec
+from ostler.protocol.v1.table import CANCEL_RUN, GET_JOB, SUBMIT
+
+_PENDING = 8
+_INTERRUPTED = 130
+
+
+class SubmitOptions(TypedDict):
+    """What ``submit`` is given."""
+
+    pool: str
+    labels: tuple[str, ...]
+    timeout: int | None
+    env: tuple[str, ...]
+    secret: tuple[str, ...]
+    file: str | None
+    shell: str
+    name: str
+    kind: str
+    runner: str
+    priority: int
+    no_wait: bool
+    as_json: bool
+    command: tuple[str, ...]
+
+
+@click.group()
+def job() -> None:
+    """Submit and inspect jobs."""
+
+
+@job.command(context_settings={"ignore_unknown_options": False})
+@click.option("--pool", default="", help="The pool to run in; the organization's default without it.")
+@click.option("--label", "labels", multiple=True, help="A label that the runner must have. May be repeated.")
+@click.option("--timeout", type=DURATION, help="End the job after this long, such as 10m.")
+@click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="An environment variable. May be repeated.")
+@click.option(
+    "--secret", "secret", multiple=True, metavar="NAME[=VALUE]", help="An environment variable that logs never show."
+)
+@click.option("--file", "file", type=click.Path(dir_okay=False), help="A script to run; `-` reads standard input.")
+@click.option("--shell", default="", help="The shell of --file: bash, sh or a command line with {0}.")
+@click.option("--name", default="", help="What to call the run.")
+@click.option("--kind", type=click.Choice([kind.value for kind in JobKind]), default="ci", help="What the job is.")
+@click.option("--runner", default="", help="Pin the job to the runner of this name.")
+@click.option("--priority", type=click.IntRange(-1000, 1000), default=0, help="Higher is served first.")
+@click.option("--no-wait", is_flag=True, help="Return at once instead of following the log.")
+@json_option
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def submit(**given: Unpack[SubmitOptions]) -> int:
+    """Submit a job, show its log as it is written, and exit with the job's exit code.
+
+    \b
+    ostler job submit -- sh -c 'echo hello'
+    ostler job submit --pool build --label linux --file script.sh
+    """  # noqa: D301 - click needs the escaped character itself
+    step = _step(given["command"], given["file"], given["shell"])
+    spec = JobSpec(
+        name=given["name"] or step.name,
+        steps=[step],
+        env=pairs(given["env"], "--env"),
+        secrets=secrets(given["secret"]),
+        timeout_ms=given["timeout"],
+    )
+    request = SubmitRequest(
+        spec=spec,
+        key=system_effects().ids.new("sub"),
+        kind=JobKind(given["kind"]),
+        pool=given["pool"],
+        labels=list(given["labels"]),
+        runner_name=given["runner"],
+        priority=given["priority"],
+    )
+    return with_client(lambda client: _submitted(client, request, wait=not given["no_wait"], as_json=given["as_json"]))
+
+
+@job.command()
+@click.argument("job_id")
+@json_option
+def view(*, job_id: str, as_json: bool) -> None:
+    """Show a job: where it stands, why it waits, its steps and attempts."""
+    found = with_client(lambda client: client.call(GET_JOB, job_id=job_id))
+    if as_json:
+        output.print_json(found)
+    else:
+        print_job(found, system_effects().clock.now())
+
+
+def print_job(found: JobView, now: int) -> None:
+    """Print a job for a person."""
+    output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {found.name}")
+    output.print_line(f"  pool {found.pool_name}  labels {', '.join(found.labels) or 'none'}  kind {found.kind.value}")
+    if found.waiting is not None:
+        output.print_line(f"  waiting: {found.waiting.sentence}")
+        if found.waiting.would_start:
+            output.print_line(f"  would start it now: {found.waiting.would_start}")
+    if found.failure is not None:
+        detail = f" ({found.failure.detail})" if found.failure.detail else ""
+        output.print_line(f"  cause: {found.failure.cause.value}{detail} {found.failure.evidence}".rstrip())
+    for step in found.steps:
+        length = (step.finished_at or now) - step.started_at if step.started_at is not None else None
+        took = output.span(length) if length is not None else ""
+        output.print_line(f"  {output.state(step.state.value, marked=True)}  {step.name}  {took}".rstrip())
+    for attempt in found.attempts:
+        output.print_line(
+            f"  attempt {attempt.fence}: {attempt.state} on {attempt.runner_name}, {attempt.log_lines} log lines"
+        )
+
+
+def _step(command: tuple[str, ...], file: str | None, shell: str) -> StepSpec:
+    if (file is None) == (not command):
+        raise click.UsageError("give either a command after `--` or a script with --file")
+    if file is None:
+        return StepSpec(name=" ".join(command)[:200], argv=list(command))
+    try:
+        script = sys.stdin.read() if file == "-" else Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandFailed(f"cannot read {file}: {error}", exit_code=2, code="script_unreadable") from error
+    if not script.strip():
+        raise CommandFailed(f"{file} is empty", fix="put commands into it", exit_code=2, code="script_empty")
+    return StepSpec(
+        name="standard input" if file == "-" else Path(file).name, script=script, shell=shell or _shebang(script)
+    )
+
+
+def _shebang(script: str) -> str:
+    first = script.partition("\n")[0]
+    if not first.startswith("#!"):
+        return "sh"
+    interpreter = first[2:].strip()
+    plain = interpreter.rsplit("/", 1)[-1]
+    return plain if plain in ("sh", "bash") else f"{interpreter} {{0}}"
+
+
+async def _submitted(client: Client, request: SubmitRequest, *, wait: bool, as_json: bool) -> int:
+    created = await client.call(SUBMIT, request=request)
+    if not wait:
+        _print_submitted(created, as_json=as_json)
+        return 0
+    output.say(f"run {created.id} submitted to pool {created.jobs[0].pool_name}")
+    try:
+        return await follow_run(client, created, as_json=as_json)
+    except asyncio.CancelledError:
+        output.say(f"\ncancelling {created.id} … (submit with --no-wait to leave a job running)")
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+        await client.call(CANCEL_RUN, request=CancelRequest(reason="interrupted at the terminal"), run_id=created.id)
+        return _INTERRUPTED
+
+
+def _print_submitted(created: RunView, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(created)
+    else:
+        output.print_line(created.id)
+        output.say(f"follow it with `ostler run watch {created.id}`")

@@ -1,0 +1,62 @@
+"""Options that several commands share, and how their texts become values."""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from ostler.domain.duration import parse_duration
+from ostler.domain.machine import Refused
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def json_option(command: F) -> F:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
+
+
+class DurationType(click.ParamType[int]):
+    """A duration in Go's form; its value is milliseconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the milliseconds of a duration."""
+        if isinstance(value, int):
+            return value
+        micros = parse_duration(str(value))
+        if isinstance(micros, Refused):
+            self.fail(micros.reason, param, ctx)
+        if micros < 1000:
+            self.fail(f"{value!r} is not a positive duration", param, ctx)
+        return micros // 1000
+
+
+DURATION = DurationType()
+
+
+def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
+    """Return ``K=V`` texts as a dictionary."""
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"{option} {text!r}: write NAME=VALUE")
+        values[name] = value
+    return values
+
+
+def secrets(texts: Iterable[str]) -> dict[str, str]:
+    """Return ``K[=V]`` texts as a dictionary; without a value it comes from the environment, not the command line."""
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            found = os.environ.get(name)
+            if found is None:
+                raise click.UsageError(f"--secret {name}: the environment has no {name}; set it, or write {name}=VALUE")
+            value = found
+        values[name] = value
+    return values
