@@ -123,9 +123,9 @@ class FolderFiles:
     def _make_directory(self, directory: Path) -> None:
         if directory.is_dir():
             return
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sync_directory(directory.parent)
-        _sync_directory(directory.parent.parent)
+        for level in (directory.parent, directory):  # `parents=True` would not give the mode to the outer one.
+            level.mkdir(mode=0o700, exist_ok=True)
+            _sync_directory(level.parent)
 
 
 def _blob(key: str, status: os.stat_result) -> Blob:

@@ -30,17 +30,21 @@ def open_blobs(
     url: str, environment: Mapping[str, str] | None = None, *, deadline_seconds: float = DEADLINE_SECONDS
 ) -> Blobs:
     """The store that the URL names; InvalidBlobsUrl if it names none. Nothing is contacted yet."""
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise InvalidBlobsUrl(f"The URL of the blob store is malformed: {error}.") from None
+    parts = _split(url)
     if parts.scheme == "file":
         return FolderBlobs(_folder(parts), deadline_seconds=deadline_seconds)
     if parts.scheme == "s3":
-        return S3Blobs(_bucket(parts, environment or {}), deadline_seconds=deadline_seconds)
+        return S3Blobs(bucket_of(url, environment or {}), deadline_seconds=deadline_seconds)
     if parts.scheme == "memory":
         return MemoryBlobs(deadline_seconds=deadline_seconds)
     raise InvalidBlobsUrl(f"The URL of the blob store has the unknown scheme {parts.scheme!r}.")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise InvalidBlobsUrl(f"The URL of the blob store is malformed: {error}.") from None
 
 
 def _folder(parts: SplitResult) -> Path:
@@ -52,7 +56,9 @@ def _folder(parts: SplitResult) -> Path:
     return path
 
 
-def _bucket(parts: SplitResult, environment: Mapping[str, str]) -> Bucket:
+def bucket_of(url: str, environment: Mapping[str, str]) -> Bucket:
+    """What an s3 URL and the environment together say about a bucket."""
+    parts = _split(url)
     name = parts.netloc.rpartition("@")[2]
     if not name or ":" in name:
         raise InvalidBlobsUrl("An s3 URL needs a bucket and no port: the service's address goes into endpoint=.")
