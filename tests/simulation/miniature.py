@@ -7,6 +7,7 @@ scenario; this one stays to test the tester.
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 from starlette.applications import Starlette
@@ -57,7 +58,8 @@ class Server:
         for job in self.jobs.values():
             if job.state not in ("claimed", "started") or now < job.expires:
                 continue
-            if job.state == "started" and job.kind == "deployment":
+            started = job.state == "started" and "requeue_started" not in self.world.sabotage
+            if started and job.kind == "deployment":
                 self.end(job, "lost")
             else:
                 job.state = "queued"
@@ -87,7 +89,7 @@ class Server:
 
     def start(self, body: Fields, now: float) -> Fields:
         job = self.jobs[body["job"]]
-        if self.stale(job, body) or (job.state != "claimed" and "double_start" not in self.world.sabotage):
+        if self.stale(job, body) or job.state != "claimed":
             return {"granted": False}
         job.state, job.expires = "started", now + LEASE_SECONDS
         self.world.history.granted(job.name, body["fence"], body["runner"])
@@ -190,6 +192,8 @@ class Agent:
             await asyncio.sleep(self.process.effects.random.uniform(0, 4))
             text = f"line {line} of {job}\n"
             history.printed(job, fence, text.encode())
+            with suppress(OSError):
+                self.process.disk.append(f"spool/{job}.{fence}", text.encode(), sync=line == 2)
             reply = await self.call("log", key | {"offset": length, "data": text})
             if reply.get("stale"):
                 self.process.disk.remove(f"started/{job}.{fence}")
@@ -226,7 +230,8 @@ async def scenario(world: World) -> None:
     server = Server(world)
 
     async def agent(process: Process) -> None:
-        await Agent(world, process).program()
+        with suppress(OSError):  # it ends, and is started again
+            await Agent(world, process).program()
 
     programs = {world.node("server"): server.program} | {world.node(f"agent{number}"): agent for number in range(3)}
     chaos = Chaos(world, programs)

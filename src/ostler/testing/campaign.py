@@ -21,6 +21,7 @@ from ostler.testing.faults import Fault
 from ostler.testing.world import Report, Scenario, World, simulate
 
 SLICE = 10
+_NEWLINE = "\n"
 
 
 class Plan(NamedTuple):
@@ -60,7 +61,7 @@ def one_seed(plan: Plan, seed: int) -> Report | Finding:
     try:
         return simulate(World(seed, sabotage=plan.sabotage), load(plan.scenario))
     except Exception as error:  # noqa: BLE001 - whatever a run raises is what it found
-        return Finding(seed, f"{type(error).__name__}: {error}".splitlines()[0], format_exc())
+        return Finding(seed, f"{type(error).__name__}: {str(error).strip().rpartition(_NEWLINE)[2]}", format_exc())
 
 
 def some_seeds(plan: Plan, seeds: Sequence[int]) -> list[Report | Finding]:

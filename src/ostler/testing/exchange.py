@@ -122,6 +122,7 @@ class Exchange:
         server = _ServerSide(self, listener)
         if self._request.body and self._wire.faults.fires(Fault.RESET_REQUEST):
             server.cut_body()
+            self._reply = "broken"
             self._wire.later(self._wire.latency(), lambda: self._break("connection reset", sent=True))
         try:
             await listener.app(scope_of(self._request, self._host, listener.state), server.receive, server.send)

@@ -23,6 +23,7 @@ class Fault(StrEnum):
     RESET_REQUEST = "network.reset_request"
     RESET_REPLY = "network.reset_reply"
     SLOW_STREAM = "network.slow_stream"
+    KILL_AT_SEND = "network.kill_at_send"
     PARTITION = "network.partition"
     REFUSED = "network.refused"
     TORN = "disk.torn"
@@ -46,6 +47,7 @@ RATES: Mapping[Fault, float] = {
     Fault.RESET_REQUEST: 0.01,
     Fault.RESET_REPLY: 0.02,
     Fault.SLOW_STREAM: 0.1,
+    Fault.KILL_AT_SEND: 0.005,
     Fault.PARTITION: 0.2,
     Fault.TORN: 0.7,
     Fault.UNNAMED: 0.5,

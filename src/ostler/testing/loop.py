@@ -137,7 +137,7 @@ class SimLoop(asyncio.BaseEventLoop):
         **options: object,
     ) -> asyncio.Task[T]:
         self._serial += 1
-        life = context.get(CURRENT_LIFE) if context else CURRENT_LIFE.get()
+        life = CURRENT_LIFE.get() if context is None else context.get(CURRENT_LIFE)
         task = SimTask(coro, self, self._serial, str(name or f"task-{self._serial}"), life, context)
         self._tasks.append(task)
         if len(self._tasks) > self._tasks_limit:
@@ -215,7 +215,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[..., object], args: tuple[object, ...], context: Context | None
     ) -> Step:
         self._serial += 1
-        return Step(self._serial, when, callback, args, self, context or copy_context())
+        return Step(self._serial, when, callback, args, self, copy_context() if context is None else context)
 
     def _push(self, step: Step) -> None:
         if step.of_task:

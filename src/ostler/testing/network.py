@@ -52,6 +52,12 @@ class Network:
     def transport(self, process: Process, host: str) -> "SimTransport":
         return SimTransport(self, process, host)
 
+    def kill(self, process: Process) -> None:
+        """Let a process die between sending a request and acting on the reply, where it is least welcome."""
+        if self.faults.fires(Fault.KILL_AT_SEND):
+            process.fall(power=self._random.below(2) == 0)
+            process.check()
+
     def cut(self, sender: str, receiver: str) -> None:
         """From now on nothing gets from one node to the other; the way back is another matter."""
         self._cuts.add((sender, receiver))
@@ -94,7 +100,9 @@ class SimTransport:
         try:
             async with asyncio.timeout(request.deadline_seconds):
                 head = await _next_head(exchange)
-                return HttpResponse(head.status, head.headers, await _rest(exchange))
+                body = await _rest(exchange)
+                self._network.kill(self._process)
+                return HttpResponse(head.status, head.headers, body)
         except TimeoutError:
             raise TransportError("no reply before the deadline", sent=exchange.sent) from None
         finally:
@@ -130,6 +138,7 @@ class SimTransport:
             duplicate = Exchange(self._network, self._process, self._host, request)
             duplicate.begin()
         self._open[exchange] = duplicate
+        self._network.kill(self._process)
         return exchange
 
     def _end(self, exchange: Exchange) -> None:
