@@ -1,0 +1,181 @@
+"""Who is calling: runners by short-lived access tokens, people by API tokens and sessions.
+
+A proven credential is remembered for a short while, so that a busy runner costs a dictionary look-up. Anything that
+changes a runner, a token or a session is hinted and forgets what was remembered; that is how a revocation takes
+effect at once on every replica.
+"""
+
+import hashlib
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from ostler.domain.ids import PoolId, RunnerId
+from ostler.domain.runner import Admission
+from ostler.effects import Effects
+from ostler.protocol.endpoint import Auth
+from ostler.protocol.problem import problem
+from ostler.server.call import Caller, Nobody, Refusal, RunnerCaller, UserCaller
+from ostler.server.hub import Hub
+from ostler.server.keys import MasterKey
+from ostler.server.metrics import Metrics
+from ostler.store import runners, sessions, tokens
+from ostler.store.database import Database
+
+SESSION_COOKIE: Final = "ostler_session"
+ACCESS_TOKEN_SECONDS: Final = 900
+
+_ISSUER = "ostler"
+_ALGORITHM = "HS256"
+_SECOND = 1_000_000
+_REMEMBERED = 50_000
+_REMEMBER_SECONDS = 30
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_OPERATORS = frozenset({"owner", "admin", "operator"})
+
+
+class _Known(NamedTuple):
+    caller: Caller
+    until: int
+
+
+class Authentication:
+    """Turns the headers of a request into a caller, or refuses."""
+
+    def __init__(self, database: Database, key: MasterKey, hub: Hub, effects: Effects, metrics: Metrics) -> None:
+        self._database = database
+        self._key = OctKey.import_key(key.derive("access-token"))
+        self._effects = effects
+        self._metrics = metrics
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        hub.listen(self._forget)
+
+    async def caller(self, auth: Auth, method: str, headers: dict[str, str]) -> Caller:
+        """Return the caller that an endpoint of this kind admits."""
+        if auth is Auth.NONE:
+            return Nobody()
+        if auth is Auth.RUNNER:
+            return await self._runner(_bearer(headers))
+        user = await self.person(method, headers)
+        if user is None:
+            raise self._refusal("user", "unauthenticated", "no API token and no session")
+        if auth is Auth.OPERATOR and user.role not in _OPERATORS:
+            raise Refusal(problem("forbidden", f"this needs the role operator; {user.name} is {user.role}"))
+        return user
+
+    async def person(self, method: str, headers: dict[str, str]) -> UserCaller | None:
+        """Return the person behind an API token or a session cookie, if there is one."""
+        bearer = _bearer(headers)
+        if bearer:
+            found = await self._remembered(f"token:{bearer}", tokens.find_user, digest(bearer))
+            if found is None:
+                raise self._refusal("user", "unauthenticated", "the API token is unknown, expired or revoked")
+            return found
+        cookie = _cookie(headers.get("cookie", ""), SESSION_COOKIE)
+        if not cookie:
+            return None
+        if method not in _SAFE_METHODS and not _same_origin(headers):
+            raise Refusal(problem("csrf_refused", "the request comes from another site"))
+        return await self._remembered(f"session:{cookie}", sessions.find_user, digest(cookie))
+
+    def issue(self, runner_id: RunnerId, pool_id: PoolId) -> str:
+        """Return a new access token of a runner."""
+        now = self._effects.clock.now() // _SECOND
+        claims = {
+            "iss": _ISSUER,
+            "sub": runner_id,
+            "pool": pool_id,
+            "iat": now,
+            "exp": now + ACCESS_TOKEN_SECONDS,
+        }
+        return jwt.encode({"alg": _ALGORITHM}, claims, self._key)
+
+    async def _runner(self, bearer: str) -> RunnerCaller:
+        now = self._effects.clock.now()
+        known = self._known.get(bearer)
+        if known is not None and now < known.until and isinstance(known.caller, RunnerCaller):
+            return known.caller
+        caller, expires = self._verified(bearer, now)
+        admission = await self._database.read(runners.admission, caller.runner_id)
+        if admission is None or admission is Admission.REVOKED:
+            raise self._refusal("runner", "runner_revoked", "this runner was revoked or removed")
+        self._remember(bearer, caller, min(expires, now + _REMEMBER_SECONDS * _SECOND))
+        return caller
+
+    def _verified(self, bearer: str, now: int) -> tuple[RunnerCaller, int]:
+        if not bearer:
+            raise self._refusal("runner", "unauthenticated", "no access token")
+        try:
+            claims = jwt.decode(bearer, self._key, algorithms=[_ALGORITHM]).claims
+        except (JoseError, ValueError) as error:
+            raise self._refusal("runner", "unauthenticated", "the access token is not one of this server") from error
+        expires = claims.get("exp")
+        if not isinstance(expires, int) or claims.get("iss") != _ISSUER:
+            raise self._refusal("runner", "unauthenticated", "the access token is not one of this server")
+        if now >= expires * _SECOND:
+            raise self._refusal("runner", "token_expired", "")
+        return RunnerCaller(RunnerId(str(claims["sub"])), PoolId(str(claims["pool"]))), expires * _SECOND
+
+    async def _remembered(self, key: str, find: tokens.FindUser, hashed: str) -> UserCaller | None:
+        now = self._effects.clock.now()
+        known = self._known.get(key)
+        if known is not None and now < known.until and isinstance(known.caller, UserCaller):
+            return known.caller
+        user = await self._database.read(find, hashed, now)
+        if user is None:
+            self._metrics.authentication_failures.labels("user").inc()
+            return None
+        caller = UserCaller(user.id, user.name, user.role)
+        self._remember(key, caller, min(user.expires_at, now + _REMEMBER_SECONDS * _SECOND))
+        return caller
+
+    def _remember(self, key: str, caller: Caller, until: int) -> None:
+        self._known[key] = _Known(caller, until)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _forget(self, topic: str) -> None:
+        kind, _, identity = topic.partition(":")
+        if kind in ("credentials", "*"):
+            self._known.clear()
+        elif kind == "runner-access":
+            stale = [
+                key
+                for key, known in self._known.items()
+                if isinstance(known.caller, RunnerCaller) and known.caller.runner_id == identity
+            ]
+            for key in stale:
+                del self._known[key]
+
+    def _refusal(self, kind: str, code: str, detail: str) -> Refusal:
+        self._metrics.authentication_failures.labels(kind).inc()
+        return Refusal(problem(code, detail))
+
+
+def digest(secret: str) -> str:
+    """Return the form in which secrets of high entropy are stored and looked up."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _bearer(headers: dict[str, str]) -> str:
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    return credentials.strip() if scheme.lower() == "bearer" else ""
+
+
+def _cookie(header: str, name: str) -> str:
+    for part in header.split(";"):
+        key, _, value = part.strip().partition("=")
+        if key == name:
+            return value
+    return ""
+
+
+def _same_origin(headers: dict[str, str]) -> bool:
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = headers.get("origin", "")
+    return origin.partition("://")[2] == headers.get("host", "")

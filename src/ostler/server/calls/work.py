@@ -1,0 +1,104 @@
+"""The agent's side of a job's life: claim, start, give back, finish."""
+
+import msgspec
+
+from ostler.effects import Effects
+from ostler.protocol.problem import problem
+from ostler.protocol.v1.runner_messages import (
+    Claim,
+    ClaimReply,
+    ClaimRequest,
+    FinishReply,
+    FinishRequest,
+    ReleaseRequest,
+    StartReply,
+    StartRequest,
+)
+from ostler.protocol.v1.table import CLAIM, FINISH, RELEASE, START
+from ostler.server.call import Call, Handlers, Refusal, RunnerCaller, accepted
+from ostler.server.dispatch import Dispatcher
+from ostler.server.held_polls import Told
+from ostler.server.metrics import Metrics
+from ostler.store import attempts
+from ostler.store.attempts import LogIncomplete, Start
+from ostler.store.claims import Claimed
+from ostler.store.database import Database
+from ostler.store.sealing import Sealer
+from ostler.store.submissions import opened
+
+_MOVE_ON_MS = 500
+
+
+class WorkCalls:
+    """See the module."""
+
+    def __init__(
+        self, database: Database, dispatcher: Dispatcher, sealer: Sealer, effects: Effects, metrics: Metrics
+    ) -> None:
+        self._database = database
+        self._dispatcher = dispatcher
+        self._sealer = sealer
+        self._effects = effects
+        self._metrics = metrics
+
+    def handlers(self) -> Handlers:
+        """The rows served here."""
+        return {CLAIM: self.claim, START: self.start, RELEASE: self.release, FINISH: self.finish}
+
+    async def claim(self, call: Call[ClaimRequest]) -> ClaimReply:
+        """Hold the poll until there is work or a directive, or its time is over."""
+        return await self._poll(call.runner, call.body)
+
+    async def start(self, call: Call[StartRequest]) -> StartReply:
+        """Give the durable grant."""
+        body = call.body
+        granted = await self._dispatcher.start(Start(call.runner.runner_id, body.job_id, body.fence, body.key))
+        return StartReply(accepted(granted).directive)
+
+    async def release(self, call: Call[ReleaseRequest]) -> None:
+        """Take a claim back."""
+        now = self._effects.clock.now()
+        body = call.body
+        accepted(await self._database.run(attempts.release, call.runner.runner_id, body.job_id, body.fence, now))
+
+    async def finish(self, call: Call[FinishRequest]) -> FinishReply:
+        """Record the result; what follows at once is the answer to the next poll, if one was carried."""
+        settled = accepted(await self._dispatcher.finish(call.runner.runner_id, call.body))
+        if isinstance(settled, LogIncomplete):
+            raise Refusal(
+                problem("log_incomplete", f"{settled.expected} bytes of the log are stored", expected=settled.expected)
+            )
+        if not settled.repeated:
+            self._metrics.jobs_finished.labels(call.body.conclusion).inc()
+        following = call.body.next
+        reply = None if following is None else await self._poll(call.runner, msgspec.structs.replace(following, wait_ms=0))
+        return FinishReply(settled.state.value, reply)
+
+    async def _poll(self, runner: RunnerCaller, request: ClaimRequest) -> ClaimReply:
+        runner_id = runner.runner_id
+        ends = self._effects.clock.monotonic() + request.wait_ms / 1000
+        while True:
+            if request.leases:
+                now = self._effects.clock.now()
+                directives = await self._database.run(attempts.renew, runner_id, request.leases, now)
+                if directives:
+                    return ClaimReply(directives=directives)
+            left = max(0.0, ends - self._effects.clock.monotonic())
+            outcome = await self._dispatcher.hold(runner_id, request.slots, request.key, left)
+            if not isinstance(outcome, Told):
+                return ClaimReply(claims=[self._claim(claimed) for claimed in outcome])
+            if outcome.draining:
+                return ClaimReply(retry_after_ms=_MOVE_ON_MS)
+            if self._effects.clock.monotonic() >= ends:
+                return ClaimReply()
+
+    def _claim(self, claimed: Claimed) -> Claim:
+        return Claim(
+            job_id=claimed.job_id,
+            run_id=claimed.run_id,
+            fence=claimed.fence,
+            kind=claimed.kind,
+            slot=claimed.slot,
+            lease_ms=claimed.lease_micros // 1000,
+            spec=opened(claimed.job_id, claimed.spec, claimed.sealed, self._sealer),
+        )

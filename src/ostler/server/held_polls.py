@@ -1,0 +1,151 @@
+"""The polls that are held open, arranged so that finding the runners for a job does not mean looking at all of them.
+
+Runners that match the same demand classes stand in one line; whoever has waited longest is first. A job that arrives
+asks only the front of the lines, and the next stretch of a line only if its front was wholly served.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from ostler.domain.job import Slot
+from ostler.scheduling.demand import DemandClass, RunnerFacts, matching
+from ostler.store.claims import Claimed, Want
+
+STRETCH: Final = 256
+"""How many runners of one line are asked about in one transaction."""
+
+Line = tuple[str, Slot, tuple[str, ...]]
+"""Pool, slot, matching demand classes."""
+
+
+class Told(NamedTuple):
+    """The poll is answered because something else than work concerns the runner, or because its time is over."""
+
+    draining: bool = False
+
+
+class HeldPoll:
+    """One runner's poll."""
+
+    __slots__ = ("facts", "future", "key", "lines", "slots")
+
+    def __init__(self, facts: RunnerFacts, slots: Sequence[Slot], key: str) -> None:
+        self.facts = facts
+        self.slots = tuple(slots)
+        self.key = key
+        self.lines: tuple[Line, ...] = ()
+        self.future: asyncio.Future[list[Claimed] | Told] = asyncio.get_running_loop().create_future()
+
+    def answer(self, outcome: list[Claimed] | Told) -> None:
+        """Answer the poll unless it is answered already."""
+        if not self.future.done():
+            self.future.set_result(outcome)
+
+
+class Asked(NamedTuple):
+    """A want of the next transaction, with the poll that it would answer and the line it stands in."""
+
+    poll: HeldPoll
+    line: Line
+    want: Want
+
+
+class HeldPolls:
+    """All held polls of this process; one per runner."""
+
+    def __init__(self) -> None:
+        self._polls: dict[str, HeldPoll] = {}
+        self._lines: dict[str, dict[Line, dict[HeldPoll, None]]] = {}
+        self._empty: dict[str, set[Line]] = {}
+        self._classes: dict[str, list[DemandClass]] | None = None
+
+    def __len__(self) -> int:
+        """How many polls are held."""
+        return len(self._polls)
+
+    @property
+    def knows_classes(self) -> bool:
+        """Whether the demand classes are known; without them nobody can be asked."""
+        return self._classes is not None
+
+    def learn(self, classes: dict[str, list[DemandClass]]) -> None:
+        """Take the demand classes by pool and arrange every poll anew."""
+        self._classes = classes
+        self._lines.clear()
+        self._empty.clear()
+        for poll in self._polls.values():
+            self._arrange(poll)
+
+    def forget_classes(self) -> None:
+        """Have the classes asked for again before the next round."""
+        self._classes = None
+
+    def add(self, poll: HeldPoll) -> None:
+        """Hold a poll; an older one of the same runner is answered, because its reply has no reader any more."""
+        before = self._polls.pop(poll.facts.id, None)
+        if before is not None:
+            self._leave(before)
+            before.answer(Told())
+        self._polls[poll.facts.id] = poll
+        self._arrange(poll)
+
+    def drop(self, poll: HeldPoll) -> None:
+        """Hold a poll no longer."""
+        self._leave(poll)
+        if self._polls.get(poll.facts.id) is poll:
+            del self._polls[poll.facts.id]
+
+    def of(self, runner_id: str) -> HeldPoll | None:
+        """Return a runner's poll."""
+        return self._polls.get(runner_id)
+
+    def every(self) -> list[HeldPoll]:
+        """Return all polls."""
+        return list(self._polls.values())
+
+    def pools(self) -> set[str]:
+        """Return the pools that somebody waits in."""
+        return {pool_id for pool_id, lines in self._lines.items() if lines}
+
+    def may_have_work(self, pool_id: str) -> None:
+        """Forget which lines of a pool found nothing."""
+        self._empty.pop(pool_id, None)
+
+    def ask(self, pools: Iterable[str]) -> list[Asked]:
+        """Return the front of every line in these pools that is not known to find nothing."""
+        asked: list[Asked] = []
+        for pool_id in pools:
+            empty = self._empty.setdefault(pool_id, set())
+            for line, polls in self._lines.get(pool_id, {}).items():
+                if line in empty:
+                    continue
+                for poll, _ in zip(polls, range(STRETCH), strict=False):
+                    want = Want(runner_id=poll.facts.id, slot=line[1], key=poll.key, demand_ids=line[2])
+                    asked.append(Asked(poll, line, want))
+        return asked
+
+    def marks(self, pools: Iterable[str]) -> dict[str, set[Line]]:
+        """Return the sets in which ``found_nothing`` may be noted; a hint that comes meanwhile disconnects them."""
+        return {pool_id: self._empty.setdefault(pool_id, set()) for pool_id in pools}
+
+    def _arrange(self, poll: HeldPoll) -> None:
+        classes = (self._classes or {}).get(poll.facts.pool_id, ())
+        lines: list[Line] = []
+        for slot in poll.slots:
+            candidates = matching(poll.facts, classes, slot)
+            if candidates:
+                lines.append((poll.facts.pool_id, slot, candidates))
+        poll.lines = tuple(lines)
+        for line in lines:
+            self._lines.setdefault(poll.facts.pool_id, {}).setdefault(line, {})[poll] = None
+
+    def _leave(self, poll: HeldPoll) -> None:
+        pool = self._lines.get(poll.facts.pool_id, {})
+        for line in poll.lines:
+            polls = pool.get(line)
+            if polls is not None:
+                polls.pop(poll, None)
+                if not polls:
+                    del pool[line]
+        poll.lines = ()
