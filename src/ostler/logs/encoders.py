@@ -27,6 +27,7 @@ _URL_SAFE_SETS = (
     _UNRESERVED.replace(b"~", b"*"),  # HTML forms
     _UNRESERVED + b"!*'();/?:@&=+$,#",  # encodeURI
 )
+_NEVER_REWRITTEN = _UNRESERVED.replace(b"~", b"")
 _SHELL_PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 _NAMED_ESCAPES = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 27: b"E"}
 _JSON_ESCAPES = {8: b"\\b", 9: b"\\t", 10: b"\\n", 12: b"\\f", 13: b"\\r", 34: b'\\"', 92: b"\\\\"}
@@ -45,6 +46,8 @@ def forms(secret: bytes) -> frozenset[bytes]:
 
 
 def _textual(text: bytes) -> Iterator[bytes]:
+    if not text.translate(None, _NEVER_REWRITTEN):
+        return
     yield text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     yield from _url(text)
     yield from _json(text)
@@ -72,9 +75,10 @@ def _both_alphabets(encoded: bytes) -> Iterator[bytes]:
 
 
 def _url(text: bytes) -> Iterator[bytes]:
+    codes = set(text)
     for safe in _URL_SAFE_SETS:
-        for digits in ("%%%02X", "%%%02x"):
-            encoded = _rewrite(text, {code: (digits % code).encode() for code in range(256) if code not in safe})
+        for digits in (b"%%%02X", b"%%%02x"):
+            encoded = _rewrite(text, {code: digits % code for code in codes if code not in safe})
             yield encoded
             if b"%20" in encoded:
                 yield encoded.replace(b"%20", b"+")
@@ -94,12 +98,12 @@ def _json(text: bytes) -> Iterator[bytes]:
 
 
 def _escape_non_ascii(text: bytes) -> Iterator[bytes]:
-    if text.isascii():
+    if text.isascii() and b"\x7f" not in text:
         return
     for digits in ("\\u%04x", "\\u%04X"):
         units = text.decode("utf-8", "replace").encode("utf-16-be")
         codes = [int.from_bytes(units[place : place + 2], "big") for place in range(0, len(units), 2)]
-        yield "".join(chr(code) if code < 128 else digits % code for code in codes).encode()
+        yield "".join(chr(code) if code < 127 else digits % code for code in codes).encode()
 
 
 def _xml(text: bytes) -> Iterator[bytes]:

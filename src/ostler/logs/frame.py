@@ -5,9 +5,10 @@ frame is a header of fixed size and a zstd payload that holds some text with the
 simply follow each other; a log's position is always the offset in the *text*, so it stays true when small frames are
 recompressed into large ones.
 
-A frame may begin and end in the middle of a line. A line belongs to the frame it begins in, and so do its time and
-step: `runs` say for the lines that *begin* here, in order, `(how many, time in microseconds, step)`. Lines are
-numbered from 1; `first_line` is the line that the first byte of the text is part of.
+A frame may begin and end in the middle of a line. `runs` say for all lines of which some text is here, in order,
+`(how many, time in microseconds, step)`; a line's time is when its first byte came, also in the frames that continue
+it, so that each frame can be read alone. Lines are numbered from 1; `first_line` is the one that the first byte of the
+text is part of.
 
 Layout, little-endian (44 bytes, then the payload):
 
@@ -32,10 +33,10 @@ from ostler.logs.errors import FrameDamaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Run = tuple[int, int, int]
-    """(lines that begin, time in microseconds, step index)"""
+    """(lines, time in microseconds when they began, step index)"""
 
     from ostler.logs.errors import DamageCode
 
@@ -105,14 +106,9 @@ class FrameHeader:
         return self.first_line + self.newlines
 
     @property
-    def lines_begun(self) -> int:
-        """How many lines begin in this frame."""
-        return self.newlines + self.ends_in_mid_line - self.begins_in_mid_line
-
-    @property
-    def first_line_begun(self) -> int:
-        """The number of the first line that begins here, if one does."""
-        return self.first_line + self.begins_in_mid_line
+    def lines(self) -> int:
+        """Of how many lines some text is here."""
+        return self.newlines + self.ends_in_mid_line
 
 
 class Frame:
@@ -126,11 +122,6 @@ class Frame:
         self.runs: tuple[Run, ...] = runs
 
 
-def lines_begun(text: bytes, *, in_mid_line: bool) -> int:
-    """How many lines begin in the text, which itself begins in the middle of a line or not."""
-    return text.count(b"\n") + (not text.endswith(b"\n")) - in_mid_line if text else 0
-
-
 def encode(
     text: bytes,
     runs: Sequence[Run],
@@ -140,8 +131,13 @@ def encode(
     begins_in_mid_line: bool,
     compressor: Compressor,
 ) -> bytes:
-    """The frame's bytes. A wrong argument is the caller's mistake, hence a ValueError and not damage."""
-    newlines = text.count(b"\n")
+    """The frame's bytes.
+
+    How many lines there are is taken from the runs: counting them again would cost a tenth of the compression. A wrong
+    argument is the caller's mistake, hence a ValueError and not damage.
+    """
+    ends_in_mid_line = not text.endswith(b"\n")
+    newlines = sum(run[0] for run in runs) - ends_in_mid_line
     header = FrameHeader(
         first_offset=first_offset,
         first_line=first_line,
@@ -150,7 +146,7 @@ def encode(
         newlines=newlines,
         run_count=len(runs),
         begins_in_mid_line=begins_in_mid_line,
-        ends_in_mid_line=not text.endswith(b"\n"),
+        ends_in_mid_line=ends_in_mid_line,
     )
     fault = _fault_in_counts(header) or _fault_in_runs(header, runs)
     if fault:
@@ -159,7 +155,7 @@ def encode(
     fields = _FIELDS.pack(
         _MAGIC,
         _VERSION,
-        _BEGINS_IN_MID_LINE * begins_in_mid_line | _ENDS_IN_MID_LINE * header.ends_in_mid_line,
+        _BEGINS_IN_MID_LINE * begins_in_mid_line | _ENDS_IN_MID_LINE * ends_in_mid_line,
         b"\0\0\0",
         len(text),
         len(payload),
@@ -257,9 +253,20 @@ def follows(before: FrameHeader, after: FrameHeader) -> bool:
     )
 
 
-def scan(data: bytes) -> tuple[int, FrameHeader | None]:
-    """Length of the longest valid prefix, and the header of its last frame: where to cut after a torn write."""
-    position = 0
+class Scan:
+    """What of some bytes is a whole and unbroken run of frames."""
+
+    __slots__ = ("last", "last_position", "length")
+
+    def __init__(self, length: int, last: FrameHeader | None, last_position: int) -> None:
+        self.length: int = length
+        self.last: FrameHeader | None = last
+        self.last_position: int = last_position
+
+
+def scan(data: bytes) -> Scan:
+    """The longest valid prefix and its last frame: where to cut, and go on, after a torn write."""
+    position = last_position = 0
     last: FrameHeader | None = None
     while position < len(data):
         try:
@@ -268,9 +275,20 @@ def scan(data: bytes) -> tuple[int, FrameHeader | None]:
             break
         if last is not None and not follows(last, header):
             break
-        last = header
+        last, last_position = header, position
         position += header.frame_length
-    return position, last
+    return Scan(position, last, last_position)
+
+
+def join_runs(before: list[Run], after: Iterable[Run], *, in_mid_line: bool) -> None:
+    """Append runs of text that follows directly; if it continues a line, that line is counted already."""
+    for count, time, step in after:
+        lines = count - in_mid_line
+        in_mid_line = False
+        if before and before[-1][1:] == (time, step):
+            before[-1] = (before[-1][0] + lines, time, step)
+        elif lines:
+            before.append((lines, time, step))
 
 
 def _fault_in_counts(header: FrameHeader) -> tuple[DamageCode, str] | None:
@@ -286,14 +304,14 @@ def _fault_in_counts(header: FrameHeader) -> tuple[DamageCode, str] | None:
         return "bad_lines", "there are more newlines than bytes"
     if not (header.newlines or header.ends_in_mid_line):
         return "bad_lines", "a text without newline ends in mid-line"
-    if header.run_count > min(RUN_LIMIT, header.lines_begun):
-        return "bad_runs", f"{header.run_count} runs are too many"
+    if not 0 < header.run_count <= min(RUN_LIMIT, header.lines):
+        return "bad_runs", f"{header.run_count} runs cannot be"
     return None
 
 
 def _fault_in_runs(header: FrameHeader, runs: Sequence[Run]) -> tuple[DamageCode, str] | None:
-    if sum(run[0] for run in runs) != header.lines_begun or any(run[0] <= 0 for run in runs):
-        return "bad_runs", "the runs do not cover just the lines that begin here"
+    if sum(run[0] for run in runs) != header.lines or any(run[0] <= 0 for run in runs):
+        return "bad_runs", "the runs do not cover just the lines that are here"
     if any(abs(run[1]) > _LARGEST_TIME for run in runs):
         return "bad_runs", "a time is out of range"
     return None

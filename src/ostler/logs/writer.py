@@ -8,41 +8,46 @@ once per frame. When a frame is due is the caller's decision (it owns the clock)
 from __future__ import annotations
 
 from ostler.logs.compression import Compressor
-from ostler.logs.frame import RUN_LIMIT, TEXT_LIMIT, encode, lines_begun
+from ostler.logs.frame import RUN_LIMIT, TEXT_LIMIT, encode, join_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ostler.logs.frame import Run
+    from ostler.logs.frame import Frame, Run
 
 FRAME_TEXT = 256 << 10
 LIVE_LEVEL = 1
 RUN_RESOLUTION_MICROS = 1000
 """Lines of one step that begin within this time of each other share the earlier time."""
 
+_LONG_AGO = (-(1 << 60), 0)
+
 
 class LogWriter:
-    """The writer of one log. To continue a log after a restart, give the position that `frame.scan` found."""
+    """The writer of one log, from its beginning or `after` its last frame (which `frame.scan` finds)."""
 
-    __slots__ = ("_chunks", "_compressor", "_first_line", "_frame_text", "_in_mid_line", "_offset", "_pending", "_runs")
+    __slots__ = (
+        "_chunks",
+        "_compressor",
+        "_first_line",
+        "_frame_text",
+        "_in_mid_line",
+        "_offset",
+        "_pending",
+        "_runs",
+        "_stamp",
+    )
 
-    def __init__(
-        self,
-        *,
-        offset: int = 0,
-        line: int = 1,
-        in_mid_line: bool = False,
-        frame_text: int = FRAME_TEXT,
-        level: int = LIVE_LEVEL,
-    ) -> None:
+    def __init__(self, *, after: Frame | None = None, frame_text: int = FRAME_TEXT, level: int = LIVE_LEVEL) -> None:
         if not 0 < frame_text <= TEXT_LIMIT:
             raise ValueError(f"a frame holds 1..{TEXT_LIMIT} bytes of text, not {frame_text}")
-        self._offset = offset
-        self._first_line = line
-        self._in_mid_line = in_mid_line
         self._frame_text = frame_text
         self._compressor = Compressor(level)
+        self._offset = after.header.next_offset if after else 0
+        self._first_line = after.header.next_line if after else 1
+        self._in_mid_line = after is not None and after.header.ends_in_mid_line
+        self._stamp: tuple[int, int] = after.runs[-1][1:] if after else _LONG_AGO
+        self._runs: list[Run] = self._open_run()
         self._chunks: list[bytes] = []
-        self._runs: list[Run] = []
         self._pending = 0
 
     @property
@@ -96,24 +101,26 @@ class LogWriter:
             compressor=self._compressor,
         )
         self._in_mid_line = not text.endswith(b"\n")
-        self._first_line += text.count(b"\n")
+        self._first_line += sum(run[0] for run in self._runs) - self._in_mid_line
         self._offset += len(text)
+        self._runs = self._open_run()
         self._chunks = []
-        self._runs = []
         self._pending = 0
         return frame
+
+    def _open_run(self) -> list[Run]:
+        """The run of the line that the next frame continues, if it continues one."""
+        return [(1, *self._stamp)] if self._in_mid_line else []
 
     def _take(self, data: bytes, time_micros: int, step: int) -> None:
         if not data:
             return
-        begun = lines_begun(data, in_mid_line=self.in_mid_line)
+        begun = data.count(b"\n") + (not data.endswith(b"\n")) - self.in_mid_line
         self._chunks.append(data)
         self._pending += len(data)
         if not begun:
             return
-        if self._runs:
-            count, time, last_step = self._runs[-1]
-            if last_step == step and 0 <= time_micros - time < RUN_RESOLUTION_MICROS:
-                self._runs[-1] = (count + begun, time, step)
-                return
-        self._runs.append((begun, time_micros, step))
+        time, last_step = self._stamp
+        if last_step != step or not 0 <= time_micros - time < RUN_RESOLUTION_MICROS:
+            self._stamp = (time_micros, step)
+        join_runs(self._runs, [(begun, *self._stamp)], in_mid_line=False)

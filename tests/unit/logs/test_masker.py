@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ostler.logs.encoders import forms
 from ostler.logs.masker import LONGEST_SECRET, Masker, why_not_masked
@@ -56,7 +57,7 @@ def stream(masker: Masker, chunks: list[bytes]) -> bytes:
 
 def cut(text: bytes, places: list[int]) -> list[bytes]:
     bounds = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
-    return [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(bounds)]
 
 
 FEW = st.sampled_from([b"a", b"b"])
@@ -69,6 +70,7 @@ COLOURED_TEXT = st.lists(
 CUTS = st.lists(st.integers(0, 500), max_size=12)
 
 
+@settings(max_examples=60)
 @given(secrets=SECRETS, text=PLAIN_TEXT, places=CUTS)
 def test_every_chunking_equals_the_whole(secrets: list[bytes], text: bytes, places: list[int]) -> None:
     expected = mask_once(secrets, text)
@@ -76,6 +78,7 @@ def test_every_chunking_equals_the_whole(secrets: list[bytes], text: bytes, plac
     assert stream(Masker(secrets), [text[place : place + 1] for place in range(len(text))]) == expected
 
 
+@settings(max_examples=60)
 @given(secrets=SECRETS, text=COLOURED_TEXT, places=CUTS)
 def test_colours_inside_a_secret_do_not_free_it(secrets: list[bytes], text: bytes, places: list[int]) -> None:
     expected = mask_once(secrets, text)
@@ -83,6 +86,7 @@ def test_colours_inside_a_secret_do_not_free_it(secrets: list[bytes], text: byte
     assert stream(Masker(secrets), [text[place : place + 1] for place in range(len(text))]) == expected
 
 
+@settings(max_examples=60)
 @given(
     secret=st.sampled_from([b"[1mab", b"\x1b[1ma", b"a\x1b[1mb1", b"1m1m"]),
     text=COLOURED_TEXT,
@@ -92,6 +96,7 @@ def test_a_secret_may_look_like_a_control_sequence(secret: bytes, text: bytes, p
     assert stream(Masker([secret]), cut(text, places)) == mask_once([secret], text)
 
 
+@settings(max_examples=60)
 @given(
     secrets=st.lists(st.binary(min_size=30, max_size=90), min_size=1, max_size=3),
     parts=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 90), st.integers(0, 90)), max_size=6),
@@ -104,6 +109,7 @@ def test_long_secrets_and_their_pieces(
     assert stream(Masker(secrets), cut(text, places)) == mask_once(secrets, text)
 
 
+@settings(max_examples=60)
 @given(secrets=SECRETS, text=PLAIN_TEXT)
 def test_what_is_held_back_is_short_and_only_a_beginning(secrets: list[bytes], text: bytes) -> None:
     masker = Masker(secrets)
