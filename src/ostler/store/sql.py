@@ -1,0 +1,149 @@
+"""Statements written once for both dialects, rendered when the module is imported.
+
+Everything goes through SQLAlchemy's connection, but past its compiler: the hot path cannot afford to build a statement
+for each call. The dialects differ in five places only, which the text marks with brackets:
+
+    [lock] [skip_locked]      FOR UPDATE …; SQLite has one writer and needs none
+    [among ids]               membership in a list that is one parameter, whatever its length
+    [picked] … [/picked]      membership in a limited, locked sub-select, forced to be evaluated once
+    [bytes] [clustered]       in migrations
+"""
+
+# ruff: noqa: S608 - the pieces of these statements are constants of this program
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+import msgspec
+from sqlalchemy import Connection, CursorResult
+
+from ostler.store.errors import RowsMissed
+
+Value = str | int | bytes | float | None
+Parameter = Value | Sequence[str]
+Fields = Sequence[Any]
+"""One row as the database gave it: this is the edge where its values get their types."""
+
+_NAME = re.compile(r"(?<![:\w]):([a-z_]+)")
+_AMONG = re.compile(r"\[among ([a-z_]+)\]")
+
+_POSTGRES = {
+    "[lock]": "FOR UPDATE",
+    "[skip_locked]": "FOR UPDATE SKIP LOCKED",
+    "[picked]": "= ANY(ARRAY(",
+    "[/picked]": "))",
+    "[bytes]": "BYTEA",
+    "[clustered]": "",
+}
+_SQLITE = {
+    "[lock]": "",
+    "[skip_locked]": "",
+    "[picked]": "IN (",
+    "[/picked]": ")",
+    "[bytes]": "BLOB",
+    "[clustered]": "WITHOUT ROWID",
+}
+
+
+def is_postgres(connection: Connection) -> bool:
+    """Return which of the two dialects this is."""
+    return connection.dialect.name == "postgresql"
+
+
+def rendered(text: str, *, postgres: bool) -> str:
+    """Return the text with its bracketed marks replaced."""
+    for mark, replacement in (_POSTGRES if postgres else _SQLITE).items():
+        text = text.replace(mark, replacement)
+    return text
+
+
+class Sql:
+    """One statement with named parameters, ready for both dialects."""
+
+    __slots__ = ("_lists", "_names", "_postgres", "_sqlite")
+
+    def __init__(self, text: str) -> None:
+        self._lists: Final = tuple(_AMONG.findall(text))
+        self._sqlite: Final = _AMONG.sub(r"IN (SELECT value FROM json_each(:\1))", rendered(text, postgres=False))
+        postgres = _AMONG.sub(r"= ANY(:\1)", rendered(text, postgres=True))
+        self._names: Final = tuple(dict.fromkeys(_NAME.findall(postgres)))
+        self._postgres: Final = _NAME.sub(lambda found: f"${self._names.index(found[1]) + 1}", postgres)
+
+    def text(self, *, postgres: bool) -> str:
+        """Return what is sent to the database, for EXPLAIN."""
+        return self._postgres if postgres else self._sqlite
+
+    def rows(self, connection: Connection, **parameters: Parameter) -> Sequence[Fields]:
+        """Execute and return all rows."""
+        return cast("Sequence[Fields]", self._execute(connection, parameters).all())
+
+    def row(self, connection: Connection, **parameters: Parameter) -> Fields | None:
+        """Execute and return the first row, if there is one."""
+        return cast("Fields | None", self._execute(connection, parameters).first())
+
+    def run(self, connection: Connection, **parameters: Parameter) -> int:
+        """Execute and return how many rows were written."""
+        return self._execute(connection, parameters).rowcount
+
+    def _execute(self, connection: Connection, parameters: dict[str, Parameter]) -> CursorResult[Any]:
+        if is_postgres(connection):
+            return connection.exec_driver_sql(self._postgres, tuple([parameters[name] for name in self._names]))
+        for name in self._lists:
+            parameters[name] = msgspec.json.encode(parameters[name]).decode()
+        return connection.exec_driver_sql(self._sqlite, parameters)
+
+
+class Insert:
+    """Insert many rows with one round trip: arrays on PostgreSQL, a prepared statement run over the rows on SQLite."""
+
+    __slots__ = ("_postgres", "_sqlite")
+
+    def __init__(self, table: str, columns: Mapping[str, str], *, conflict: str = "") -> None:
+        head = f"INSERT INTO {table} ({', '.join(columns)})"
+        arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), start=1))
+        self._postgres: Final = f"{head} SELECT * FROM unnest({arrays}) {conflict}"
+        self._sqlite: Final = f"{head} VALUES ({', '.join('?' * len(columns))}) {conflict}"
+
+    def run(self, connection: Connection, rows: Sequence[tuple[Value, ...]]) -> None:
+        """Insert the rows; none is fine."""
+        if not rows:
+            return
+        if is_postgres(connection):
+            connection.exec_driver_sql(self._postgres, tuple([list(column) for column in zip(*rows, strict=True)]))
+        else:
+            connection.exec_driver_sql(self._sqlite, list(rows))
+
+
+class Update:
+    """Update many rows, found by their key columns, each with its own values."""
+
+    __slots__ = ("_postgres", "_sqlite", "_table")
+
+    def __init__(self, table: str, keys: Mapping[str, str], values: Mapping[str, str]) -> None:
+        columns = {**values, **keys}
+        arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), start=1))
+        assignments = ", ".join(f"{name} = given.{name}" for name in values)
+        found = " AND ".join(f"{table}.{name} = given.{name}" for name in keys)
+        self._table: Final = table
+        self._postgres: Final = (
+            f"UPDATE {table} SET {assignments} FROM unnest({arrays}) AS given({', '.join(columns)}) WHERE {found}"
+        )
+        places = ", ".join(f"{name} = ?" for name in values)
+        self._sqlite: Final = f"UPDATE {table} SET {places} WHERE {' AND '.join(f'{name} = ?' for name in keys)}"
+
+    def text(self, *, postgres: bool) -> str:
+        """Return what is sent to the database, for EXPLAIN."""
+        return self._postgres if postgres else self._sqlite
+
+    def run(self, connection: Connection, rows: Sequence[tuple[Value, ...]]) -> None:
+        """Update every row, values first and keys last; a row that is not met undoes the transaction."""
+        if not rows:
+            return
+        if is_postgres(connection):
+            columns = tuple([list(column) for column in zip(*rows, strict=True)])
+            met = connection.exec_driver_sql(self._postgres, columns).rowcount
+        else:
+            met = connection.exec_driver_sql(self._sqlite, list(rows)).rowcount
+        if met != len(rows):
+            raise RowsMissed(f"{met} of {len(rows)} rows of {self._table} were there to update")
