@@ -15,6 +15,7 @@ import msgspec
 
 from ostler.agent.supervision import JobResult
 from ostler.agent.supervisor import removal
+from ostler.agent.supervisor.directory import ready_again
 from ostler.executors import cgroup, tree
 
 
@@ -49,8 +50,13 @@ class AttemptDirectory:
             return file.read()
         return b""
 
+    def supervised(self) -> bool:
+        """Whether the supervisor that took this attempt still lives."""
+        state = self._state()
+        return state is not None and tree.alive(state.pid, state.start_time)
+
     def connect(self) -> socket.socket | None:
-        """Reach the supervisor; nothing if none lives."""
+        """Reach the supervisor; nothing if it does not listen, or not yet."""
         connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -71,7 +77,7 @@ class AttemptDirectory:
     def kill_leftovers(self) -> None:
         """Kill the supervisor and everything that the attempt left running, by all means that there are."""
         state = self._state()
-        if state and state.start_time and tree.start_time(state.pid) == state.start_time:
+        if state and tree.alive(state.pid, state.start_time):
             tree.kill(state.pid)
         paths = state.cgroups if state else ()
         for path in paths:
@@ -94,15 +100,30 @@ class AttemptDirectory:
         fresh.write_bytes(msgspec.json.encode(lost) + b"\n")
         fresh.replace(self.path / "result")
 
-    def discard(self) -> None:
-        """Kill what is left and delete the directory. An attempt with a result has nothing left: that was checked."""
-        if self.result() is None:
+    def take(self, ready: Path | None) -> None:
+        """Make the directory, from one that is ready if there is one. Raises ``FileExistsError``."""
+        if ready and not self.path.exists():
+            ready.rename(self.path)
+        else:
+            self.path.mkdir(mode=0o700)
+
+    def discard(self, ready: Path | None) -> bool:
+        """Kill what is left and delete the directory, or keep it for a later attempt under this name; say which.
+
+        An attempt with a result has nothing left running: that was checked before the result was written.
+        """
+        ended = self.result() is not None
+        if not ended:
             self.kill_leftovers()
-        descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        parent = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            removal.remove(descriptor, self.path.name)
+            if ended and ready and ready_again(parent, self.path.name):
+                self.path.replace(ready)
+                return True
+            removal.remove(parent, self.path.name)
         finally:
-            os.close(descriptor)
+            os.close(parent)
+        return False
 
     def _state(self) -> _State | None:
         content = self.read_from("state", 0)

@@ -23,6 +23,7 @@ from ostler.agent.supervisor_link import SupervisorLink
 
 _HANDOVER = 3
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+_REACH_SECONDS, _REACH_ROUNDS = 0.02, 500
 _REAP_AGAIN_SECONDS = 0.2
 
 
@@ -40,6 +41,8 @@ class LocalSupervisor:
         self._result: JobResult | None = None
         self._news = asyncio.Event()
         self._link: SupervisorLink | None = None
+        self._owns_link = False
+        self._released = False
         self._burial: asyncio.Task[None] | None = None
 
     async def changed(self) -> None:
@@ -64,9 +67,10 @@ class LocalSupervisor:
     async def kill(self) -> None:
         self._say({"do": "kill"})
 
-    def follow(self, link: SupervisorLink) -> None:
-        """Talk through this link from now on."""
+    def follow(self, link: SupervisorLink, *, own: bool) -> None:
+        """Talk through this link from now on. Only a link of its own is this attempt's to close."""
         self._link = link
+        self._owns_link = own
 
     def look(self) -> None:
         """Read what is new on disk."""
@@ -89,6 +93,8 @@ class LocalSupervisor:
     def supervisor_ended(self) -> None:
         """Draw the conclusion: there is a result, or whatever is left has to be killed and the job reported lost."""
         self._link = None
+        if self._released:
+            return
         self.look()
         if not self.accepted.done():
             self.accepted.set_exception(SupervisorError("the supervisor ended before it took the job"))
@@ -97,9 +103,10 @@ class LocalSupervisor:
 
     def release(self) -> None:
         """Stop following; the attempt itself goes on."""
-        if self._link:
+        if self._link and self._owns_link:
             self._link.close()
         self._link = None
+        self._released = True
         self._spool.close()
 
     def _say(self, message: dict[str, str]) -> None:
@@ -123,7 +130,7 @@ class _Process:
 
     def run(self, attempt: LocalSupervisor, directory: AttemptDirectory, order: JobOrder) -> None:
         self.attempt = attempt
-        attempt.follow(self.link)
+        attempt.follow(self.link, own=False)
         self.link.send({"do": "run", "directory": str(directory.path), "order": order})
 
     def _received(self, message: dict[str, Any]) -> None:
@@ -150,6 +157,7 @@ class LocalSupervisors:
         self._busy: list[_Process] = []
         self._followed: dict[tuple[str, int], LocalSupervisor] = {}
         self._closed = False
+        self._ready = sorted(root.glob("ready-*"))
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def warm_up(self) -> None:
@@ -160,7 +168,7 @@ class LocalSupervisors:
     async def launch(self, order: JobOrder) -> Supervisor:
         directory = AttemptDirectory(self._root, order.job_id, order.fence)
         try:
-            directory.path.mkdir(mode=0o700)
+            directory.take(self._ready.pop() if self._ready else None)
         except FileExistsError as reason:
             raise SupervisorError(f"attempt {directory.path.name} was launched before") from reason
         except OSError as reason:
@@ -174,10 +182,10 @@ class LocalSupervisors:
         attempt = LocalSupervisor(directory)
         attempt.accepted.set_result(None)
         if directory.result() is None:
-            connected = directory.connect()
+            connected = await _reach(directory)
             if connected:
                 link = SupervisorLink(connected, attempt.receive, attempt.supervisor_ended)
-                attempt.follow(link)
+                attempt.follow(link, own=True)
                 link.send({"do": "subscribe"})
             elif directory.result() is None:
                 await asyncio.to_thread(directory.kill_leftovers)
@@ -198,7 +206,10 @@ class LocalSupervisors:
         attempt = self._followed.pop((job_id, fence), None)
         if attempt:
             attempt.release()
-        await asyncio.to_thread(AttemptDirectory(self._root, job_id, fence).discard)
+        directory = AttemptDirectory(self._root, job_id, fence)
+        ready = self._root / f"ready-{job_id}-{fence}" if len(self._ready) < self._slots else None
+        if await asyncio.to_thread(directory.discard, ready) and ready:
+            self._ready.append(ready)
 
     async def close(self) -> None:
         self._closed = True
@@ -234,7 +245,7 @@ class LocalSupervisors:
             except SupervisorError:
                 attempt.release()
                 if fresh or directory.taken():
-                    await asyncio.to_thread(directory.discard)
+                    await asyncio.to_thread(directory.discard, None)
                     raise
             else:
                 return attempt
@@ -260,3 +271,13 @@ class LocalSupervisors:
         with contextlib.suppress(ChildProcessError):
             if os.waitpid(pid, os.WNOHANG)[0] == 0 and not self._closed:
                 asyncio.get_running_loop().call_later(_REAP_AGAIN_SECONDS, self._reap, pid)
+
+
+async def _reach(directory: AttemptDirectory) -> socket.socket | None:
+    """Connect to a living supervisor, which begins to listen when it notices that its agent is gone."""
+    for _ in range(_REACH_ROUNDS):
+        connected = directory.connect()
+        if connected or not directory.supervised() or directory.result():
+            return connected
+        await asyncio.sleep(_REACH_SECONDS)
+    return None

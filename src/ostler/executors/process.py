@@ -1,9 +1,7 @@
 """The executor without isolation: a job's commands are plain processes of this user, in a cgroup where there is one.
 
-Commands are started by ``posix_spawn`` (a vfork: half the cost of a fork), which can neither change directory nor
-join a cgroup. So this process does both itself for that moment, and the command is born in the right place: there is
-no instant in which it could fork outside. Should the job's background run out of memory in just that instant, the
-kernel may pick this process; the agent then reports a lost supervisor.
+Where there is a cgroup, a command is a fork that is born in it, so there is no instant in which it could fork outside.
+Where there is none it is started by ``posix_spawn``, which cannot change directory: this process does, for a moment.
 
 Being a subreaper, this process inherits every orphan of the job. "No child left" is therefore a proof that the job is
 gone, and it costs one system call.
@@ -22,10 +20,12 @@ from ostler.executors.values import Capabilities, Exit, Leftover, Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
+    from typing import NoReturn
 
     from ostler.executors.values import Command, Place
 
 _ROUND_MS = 20
+_NOT_STARTED = 127
 _PLAIN_SIGNALS = (
     signal.SIGHUP,
     signal.SIGINT,
@@ -92,7 +92,10 @@ class ProcessExecutor:
         environment = {**command.environment, tree.MARKER: self._place.attempt}
         try:
             program = _find(command.argv[0], command.directory, environment.get("PATH", os.defpath))
-            self._foreground = self._spawn(program, command, environment)
+            if self._cgroup:
+                self._foreground = self._fork(self._cgroup, program, command, environment)
+            else:
+                self._foreground = self._spawn(program, command, environment)
         except OSError as reason:
             raise SpawnFailed(command.argv[0], reason) from reason
         self._groups.append(self._foreground)
@@ -141,8 +144,6 @@ class ProcessExecutor:
 
     def _spawn(self, program: str, command: Command, environment: dict[str, str]) -> int:
         os.chdir(command.directory)
-        if self._cgroup:
-            self._cgroup.enter()
         try:
             return os.posix_spawn(
                 program,
@@ -158,9 +159,25 @@ class ProcessExecutor:
                 setsigdef=_PLAIN_SIGNALS,
             )
         finally:
-            if self._cgroup:
-                self._cgroup.leave()
             os.chdir("/")
+
+    def _fork(self, inside: cgroup.JobCgroup, program: str, command: Command, environment: dict[str, str]) -> int:
+        complaints, complain = os.pipe()
+        try:
+            pid = inside.fork()
+            if pid == 0:
+                _become(program, command, environment, complain)
+            os.close(complain)
+            complain = -1
+            if complaint := os.read(complaints, 16):
+                os.waitpid(pid, 0)
+                number = int(complaint)
+                raise OSError(number, os.strerror(number))
+            return pid
+        finally:
+            os.close(complaints)
+            if complain >= 0:
+                os.close(complain)
 
     def _reap(self) -> bool:
         """Collect everyone who ended; say whether anyone is left."""
@@ -200,6 +217,24 @@ class ProcessExecutor:
         if self._reap():
             survivors = ", ".join(f"{left.name} ({left.pid})" for left in self._leftovers())
             raise TreeSurvived(f"killed, but still there after {patience_ms} ms: {survivors}")
+
+
+def _become(program: str, command: Command, environment: dict[str, str], complain: int) -> NoReturn:
+    """Turn a fresh fork into the command, or say why not and end. Nothing may be raised past this point."""
+    try:
+        os.setpgid(0, 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(command.output, 1)
+        os.dup2(command.output, 2)
+        os.chdir(command.directory)
+        for number in _PLAIN_SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execve(program, command.argv, environment)
+    except OSError as reason:
+        os.write(complain, b"%d" % (reason.errno or 0))
+    finally:
+        os._exit(_NOT_STARTED)
 
 
 def _find(program: str, directory: str, path: str) -> str:

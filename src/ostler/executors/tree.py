@@ -72,6 +72,19 @@ def start_time(pid: int) -> str:
     return fields[19] if len(fields) > 19 else ""
 
 
+def alive(pid: int, started: str) -> bool:
+    """Whether the process with this number is still the one that was started then."""
+    if start_time(pid) != started:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not (started and dying(pid))
+
+
 def _pids() -> list[int]:
     try:
         return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]

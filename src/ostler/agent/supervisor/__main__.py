@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_JOBS_PER_LIFE = 500
+_JOBS_PER_LIFE, _JOBS_PER_COLLECTION = 500, 20
 
 
 def main() -> None:
@@ -40,8 +40,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, shutdown.ask)
     executor = ProcessExecutor()
     gc.freeze()
-    for _ in range(_JOBS_PER_LIFE):
+    gc.disable()
+    for number in range(_JOBS_PER_LIFE):
         handover.send({"idle": os.getpid()})
+        if number % _JOBS_PER_COLLECTION == 0:
+            gc.collect()
         message = _next_job(handover, executor, shutdown)
         if message is None or not _serve(message, handover, executor, shutdown):
             return

@@ -1,6 +1,7 @@
 """All agents that talk to this supervisor: the one that started it, and any that came later through the socket.
 
-A restarted agent connects to ``control`` in the job's directory and subscribes. Nothing here ever waits for an agent.
+The socket ``control`` appears in the job's directory when the agent that started the supervisor is gone; a restarted
+agent connects to it and subscribes. Nothing here ever waits for an agent.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ if TYPE_CHECKING:
 class Agents:
     """The hand-over channel, the listening socket and those who connected to it."""
 
-    __slots__ = ("_channels", "_handover", "_listener", "_poller")
+    __slots__ = ("_channels", "_directory", "_handover", "_listener", "_poller")
 
     def __init__(self, handover: Channel, directory: Directory, poller: select.poll) -> None:
         self._poller: select.poll = poller
         self._handover: Channel = handover
-        self._listener: socket.socket = _listen(directory)
+        self._directory: Directory = directory
+        self._listener: socket.socket | None = None
         self._channels: dict[int, Channel] = {}
-        poller.register(self._listener.fileno(), select.POLLIN)
         self._add(handover)
 
     def handle(self, descriptor: int) -> list[dict[str, Any]]:
         """Take what a descriptor has; return the messages that concern the job."""
-        if descriptor == self._listener.fileno():
-            self._accept()
+        if self._listener and descriptor == self._listener.fileno():
+            self._accept(self._listener)
             return []
         channel = self._channels.get(descriptor)
         if channel is None:
@@ -65,12 +66,13 @@ class Agents:
                 channel.send(last_words)
             if channel is not self._handover:
                 channel.close()
-        self._listener.close()
+        if self._listener:
+            self._listener.close()
         self._channels = {}
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         try:
-            connected, _ = self._listener.accept()
+            connected, _ = listener.accept()
         except OSError:
             return
         self._add(Channel(connected, subscribed=False))
@@ -84,6 +86,9 @@ class Agents:
         if channel.closed:
             self._poller.unregister(descriptor)
             del self._channels[descriptor]
+            if self._listener is None:
+                self._listener = _listen(self._directory)
+                self._poller.register(self._listener.fileno(), select.POLLIN)
         else:
             self._poller.modify(descriptor, channel.interest)
 

@@ -2,15 +2,20 @@
 
 ::
 
-    work/     the workspace; the only part that may be there before
-    home/ tmp/    fresh: the job's HOME and TMPDIR
+    work/     the workspace; the only part that may hold something before
+    home/ tmp/    empty at first: the job's HOME and TMPDIR
     scripts/  the steps' scripts
-    state     who supervises this: pid, its start time, the boot, the cgroups
-    control   the supervisor's socket
     spool     log frames
     events    one JSON object a line, ``seq`` counting from 1
+    state     who supervises this: pid, its start time, the boot, the cgroups
+    control   the supervisor's socket, once the agent that started it is gone
     result    written whole, once, last; its presence ends the attempt
-    reserve   kept so that the last words can be written when the disk is full
+
+The result's room is taken before the job starts, in ``result.new``, and more than it needs: what is given back when
+the disk is full is enough for the last events and lines.
+
+Making and deleting files is the most expensive part of a short job, so an agent may hand over the directory of an
+ended attempt, emptied (``ready_again``), instead of a new one.
 
 Everything is opened relative to the directory's descriptor and without following links: a job that renames or links
 things around its workspace cannot redirect the supervisor's writes.
@@ -29,8 +34,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _RESERVE_BYTES = 64 << 10
-_FRESH = ("home", "tmp", "scripts")
+_PLACES = ("work", "home", "tmp", "scripts")
+_FILES = ("events", "spool", "state", "result.new")
+_RESULT_BYTES = 16 << 10
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_HAS_ATTRIBUTES = hasattr(os, "listxattr")
 _OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -43,12 +51,13 @@ class DiskFull(Exception):
 class Directory:
     """The directory of one attempt, open. It must exist: whoever made it waits to see it taken."""
 
-    __slots__ = ("_events", "_sequence", "descriptor", "path")
+    __slots__ = ("_events", "_result", "_sequence", "descriptor", "path")
 
     def __init__(self, path: str) -> None:
         self.path: str = path
         self.descriptor: int = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._events: int = -1
+        self._result: int = -1
         self._sequence: int = 0
 
     @property
@@ -58,19 +67,18 @@ class Directory:
 
     def prepare(self) -> None:
         """Make what the job will find; take back what another user left in the workspace."""
-        for name in _FRESH:
-            removal.remove(self.descriptor, name)
-            os.mkdir(name, 0o700, dir_fd=self.descriptor)
-        try:
-            os.mkdir("work", 0o700, dir_fd=self.descriptor)
-        except FileExistsError:
-            removal.take_over(self.descriptor, "work")
-        self._events = self.create("events", os.O_APPEND)
-        reserve = self.create("reserve")
-        try:
-            write_all(reserve, bytes(_RESERVE_BYTES))
-        finally:
-            os.close(reserve)
+        for name in _PLACES:
+            try:
+                os.mkdir(name, 0o700, dir_fd=self.descriptor)
+            except FileExistsError:
+                if name == "work":
+                    removal.take_over(self.descriptor, name)
+                elif not _as_new(self.descriptor, name):
+                    removal.remove(self.descriptor, name)
+                    os.mkdir(name, 0o700, dir_fd=self.descriptor)
+        self._events = self.create("events", os.O_APPEND | os.O_TRUNC)
+        self._result = self.create("result.new")
+        write_all(self._result, bytes(_RESERVE_BYTES))
 
     def create(self, name: str, flags: int = os.O_TRUNC) -> int:
         """Open a file of ours for writing."""
@@ -92,41 +100,70 @@ class Directory:
 
     def write_state(self, state: dict[str, Any]) -> None:
         """Say who supervises; from here on the attempt can be found. A crash of the host ends it anyway: no sync."""
-        self._replace("state", state, durable=False)
+        descriptor = self.create("state")
+        try:
+            write_all(descriptor, _line(state))
+        finally:
+            os.close(descriptor)
 
     def write_result(self, result: dict[str, Any]) -> None:
         """End the attempt, durably."""
-        self._replace("result", result, durable=True)
+        content = _line(result)
+        os.pwrite(self._result, content, 0)
+        os.ftruncate(self._result, len(content))
+        os.fsync(self._result)
+        os.rename("result.new", "result", src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+        os.fsync(self.descriptor)
 
     def release_reserve(self) -> None:
         """Give back the room that was kept for the last words."""
-        self._unlink("reserve")
+        os.ftruncate(self._result, _RESULT_BYTES)
 
     def close(self) -> None:
-        """Remove what only a running supervisor needs."""
-        self._unlink("reserve")
-        self._unlink("control")
-        if self._events >= 0:
-            os.close(self._events)
-        os.close(self.descriptor)
-
-    def _replace(self, name: str, content: dict[str, Any], *, durable: bool) -> None:
-        descriptor = self.create(f"{name}.new")
-        try:
-            write_all(descriptor, _line(content))
-            if durable:
-                os.fsync(descriptor)
-        finally:
+        """Let go of everything."""
+        for descriptor in (self._events, self._result, self.descriptor):
             os.close(descriptor)
-        os.rename(f"{name}.new", name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
-        if durable:
-            os.fsync(self.descriptor)
 
-    def _unlink(self, name: str) -> None:
-        try:
-            os.unlink(name, dir_fd=self.descriptor)
-        except FileNotFoundError:
-            pass
+
+def ready_again(parent: int, name: str) -> bool:
+    """Empty an ended attempt's directory for the next one; say whether it is as good as new, else it must be deleted.
+
+    A place counts as new only if nothing of the job is in it or on it: no entry, no changed mode or owner, and no
+    extended attribute, in which a default access list would live on.
+    """
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        os.rename("result", "result.new", src_dir_fd=descriptor, dst_dir_fd=descriptor)
+        removal.remove(descriptor, "control")
+        if set(os.listdir(descriptor)) != {*_PLACES, *_FILES}:
+            return False
+        _empty_scripts(descriptor)
+        for file in _FILES:
+            os.close(os.open(file, _NEW | os.O_TRUNC, dir_fd=descriptor))
+        return all(_as_new(descriptor, place) for place in _PLACES)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _empty_scripts(parent: int) -> None:
+    scripts = os.open("scripts", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        for entry in os.listdir(scripts):
+            os.unlink(entry, dir_fd=scripts)
+    finally:
+        os.close(scripts)
+
+
+def _as_new(parent: int, name: str) -> bool:
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        status = os.fstat(descriptor)
+        ours = (status.st_mode & 0o7777, status.st_uid) == (0o700, os.geteuid())
+        return ours and not os.listdir(descriptor) and not (_HAS_ATTRIBUTES and os.listxattr(descriptor))
+    finally:
+        os.close(descriptor)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

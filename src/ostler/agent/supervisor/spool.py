@@ -39,7 +39,7 @@ class Spool:
     )
 
     def __init__(self, directory: Directory, secrets: list[str], limit: int) -> None:
-        self._descriptor: int = directory.create("spool", os.O_APPEND)
+        self._descriptor: int = directory.create("spool", os.O_APPEND | os.O_TRUNC)
         self._writer: LogWriter = LogWriter()
         tail = min(_TAIL_BYTES, limit // 4)
         self._cap: LogCap | None = LogCap(limit - tail, tail) if limit else None
