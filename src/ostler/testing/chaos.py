@@ -30,7 +30,7 @@ class Chaos:
     def boot(self) -> None:
         """Start what does not run."""
         for node, program in self._programs.items():
-            if not node.processes or not any(process.alive for process in node.processes):
+            if node.running() is None:
                 node.start(program)
 
     async def rage(self, seconds: float) -> None:
@@ -52,9 +52,9 @@ class Chaos:
     def _turn(self, node: Node) -> None:
         faults, random = self._world.faults, self._world.random
         self._boot_later()
-        if faults.fires(Fault.KILL):
-            for process in list(node.processes):
-                process.kill()
+        alive = [process for process in node.processes if process.alive]
+        if alive and faults.fires(Fault.KILL):
+            random.choice(alive).kill()
         if faults.fires(Fault.POWER_LOSS):
             node.crash()
         if faults.fires(Fault.CLOCK_JUMP):

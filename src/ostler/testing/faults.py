@@ -34,6 +34,8 @@ class Fault(StrEnum):
     KILL_AT_WRITE = "disk.kill_at_write"
     KILL = "process.kill"
     POWER_LOSS = "node.power_loss"
+    KILL_AT_LAUNCH = "process.kill_at_launch"
+    LAUNCH_FAILED = "process.launch_failed"
     PAUSE = "process.pause"
     CLOCK_JUMP = "clock.jump"
     CLOCK_SKEW = "clock.skew"
@@ -57,6 +59,8 @@ RATES: Mapping[Fault, float] = {
     Fault.KILL_AT_WRITE: 0.01,
     Fault.KILL: 0.3,
     Fault.POWER_LOSS: 0.15,
+    Fault.KILL_AT_LAUNCH: 0.02,
+    Fault.LAUNCH_FAILED: 0.02,
     Fault.PAUSE: 0.2,
     Fault.CLOCK_JUMP: 0.1,
     Fault.CLOCK_SKEW: 0.5,

@@ -49,6 +49,11 @@ class History:
         """The job's process has written this."""
         self.jobs[job].printed.setdefault(fence, bytearray()).extend(data)
 
+    def cut_short(self, job: str, fence: int) -> None:
+        """The machine or the supervisor went down: an end of the log may be lost, as nothing had promised it."""
+        self.jobs[job].cut_short.add(fence)
+        self._note(job, f"log cut short, fence {fence}")
+
     def finished(self, job: str, fence: int, result: str) -> None:
         """The result is durable on the runner's disk."""
         record = self.jobs[job]

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Executor
 from contextvars import Context, ContextVar, copy_context
+from threading import get_ident
 from typing import Any, Literal, TypeVar, TypeVarTuple, Unpack
 
 from ostler.effects import seeded_random
@@ -91,6 +92,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._tasks_limit = 64
         self._failure: BaseException | None = None
         self._ended = False
+        self._thread = get_ident()
         self.set_exception_handler(_collect)
 
     # Scheduling
@@ -109,6 +111,8 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_soon_threadsafe(
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
+        if get_ident() != self._thread:
+            self.fail(RealWorldTouched("simulated code runs a real thread"))
         return self.call_soon(callback, *args, context=context)
 
     def call_later(

@@ -54,6 +54,7 @@ class Process(Life):
     def __init__(self, node: "Node", name: str, number: int) -> None:
         super().__init__(f"{node.name}/{name}#{number}")
         self.node = node
+        self.program_name = name
         self.number = number
         self.context = Context()
         self.context.run(CURRENT_LIFE.set, self)
@@ -168,6 +169,10 @@ class Node:
         process.note("starts")
         process.run(program)
         return process
+
+    def running(self, name: str = "main") -> Process | None:
+        """The living process that was started under this name."""
+        return next((process for process in self.processes if process.alive and process.program_name == name), None)
 
     def crash(self) -> None:
         """A power loss: every process is gone, and what no sync made durable may be."""

@@ -26,4 +26,5 @@ class JobHistory:
         self.ends: list[tuple[int, str]] = []
         self.stale_writes: list[str] = []
         self.printed: dict[int, bytearray] = {}
+        self.cut_short: set[int] = set()
         self.stored: dict[int, bytes] = {}
