@@ -1,0 +1,82 @@
+"""The connection to the control plane: who we are, what we hold, and what the server makes of it.
+
+A *hello* opens every connection and follows every loss of one. It names each attempt in the journal; the server
+answers with a verdict on each, so that both sides agree again before new work begins.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ostler.agent.capabilities import CAPABILITIES
+from ostler.agent.errors import ProtocolRefused
+from ostler.agent.logging import Log
+from ostler.client.caller import Client
+from ostler.client.errors import ProblemError
+from ostler.domain.job import JobKind
+from ostler.protocol.v1 import table
+from ostler.protocol.v1.runner_messages import (
+    PROTOCOL_VERSION,
+    HeldAttempt,
+    HelloReply,
+    HelloRequest,
+    RunnerSettings,
+    SystemInfo,
+)
+
+
+class Introduction(NamedTuple):
+    """What a runner says of itself at each connection."""
+
+    version: str
+    labels: list[str]
+    job_kinds: list[JobKind]
+    environment: list[str]
+    isolation: str
+
+
+class Session:
+    """One per runner."""
+
+    def __init__(
+        self,
+        client: Client,
+        introduction: Introduction,
+        log: Log,
+        *,
+        system: Callable[[], SystemInfo],
+        tools: Callable[[], dict[str, str]],
+    ) -> None:
+        self._client = client
+        self._introduction = introduction
+        self._log = log
+        self._system = system
+        self._tools = tools
+        self.settings = RunnerSettings(heartbeat_ms=10_000, hold_ms=50_000, log_chunk_bytes=256 << 10)
+        self.connected = False
+
+    async def hello(self, held: list[HeldAttempt]) -> HelloReply:
+        """Connect; raises what the client raises, and ``ProtocolRefused`` if the versions do not fit."""
+        self.connected = False
+        introduction = self._introduction
+        request = HelloRequest(
+            protocol=PROTOCOL_VERSION,
+            version=introduction.version,
+            capabilities=list(CAPABILITIES),
+            tools=self._tools(),
+            labels=introduction.labels,
+            job_kinds=introduction.job_kinds,
+            environment=introduction.environment,
+            isolation=introduction.isolation,
+            system=self._system(),
+            held=held,
+        )
+        try:
+            reply = await self._client.call(table.HELLO, request=request)
+        except ProblemError as error:
+            if error.code == "version_unsupported":
+                raise ProtocolRefused(str(error), fix="Upgrade the agent or the server, whichever is older.") from error
+            raise
+        self.settings = reply.settings
+        self.connected = True
+        self._log.info("connected", server_version=reply.server_version, held=len(held))
+        return reply

@@ -1,0 +1,143 @@
+"""Shipping what an attempt produces: log frames by offset, step events by sequence.
+
+The first bytes leave at once, what follows is gathered for a moment, because tiny requests cost the server far more
+than their content. Positions are the server's: after a restart or a lost reply it says where to go on, and whole
+frames are sent again from the spool.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from ostler.agent.delivery import Delivery
+from ostler.agent.journal import Entry
+from ostler.agent.order import step_report
+from ostler.agent.supervision import Supervisor
+from ostler.client.errors import ProblemError
+from ostler.effects import Clock
+from ostler.protocol.endpoint import MIB, Binary
+from ostler.protocol.v1 import table
+from ostler.protocol.v1.runner_messages import Directive, EventsRequest, LogQuery, StepReport
+
+SPACING_SECONDS = 0.03
+EVENT_BATCH = 500
+
+_LARGEST_CHUNK = 3 * MIB
+_MOST_DAMAGED = 3
+
+OnDirective = Callable[[Directive], None]
+
+
+class LogShipper:
+    """Ships one attempt's log until it is complete on the server."""
+
+    def __init__(
+        self, entry: Entry, supervisor: Supervisor, delivery: Delivery, chunk_bytes: int, on_directive: OnDirective
+    ) -> None:
+        self._entry = entry
+        self._supervisor = supervisor
+        self._delivery = delivery
+        self._chunk_bytes = max(1, min(chunk_bytes, _LARGEST_CHUNK))
+        self._on_directive = on_directive
+        self._damaged = 0
+        self.offset = 0
+        """How much of the text the server has."""
+        self.news = asyncio.Event()
+        self.final = asyncio.Event()
+        """Set when the log will not grow any more."""
+
+    async def run(self) -> None:
+        """Return when the whole log is stored; raise ``ProblemError`` if the attempt is none of ours any more."""
+        while True:
+            self.news.clear()
+            last_round = self.final.is_set()
+            sent = await self._ship()
+            if self.offset >= self._supervisor.log_length():
+                if last_round:
+                    return
+                await self.news.wait()
+            elif not sent:  # the spool holds less than it said
+                if last_round:
+                    return
+                await _pause(self.final)
+            if 0 < sent < self._chunk_bytes // 2:
+                await _pause(self.final)
+
+    async def ship_from(self, offset: int) -> None:
+        """Send everything from an offset that the server named."""
+        self.offset = offset
+        while self.offset < self._supervisor.log_length() and await self._ship():
+            pass
+
+    async def _ship(self) -> int:
+        if self.offset >= self._supervisor.log_length():
+            return 0
+        frames = self._supervisor.log_frames(self.offset, self._chunk_bytes)
+        if not frames:
+            return 0
+        try:
+            reply = await self._delivery.call(
+                table.APPEND_LOG,
+                request=Binary(frames),
+                query=LogQuery(fence=self._entry.fence, offset=self.offset),
+                job_id=self._entry.job_id,
+            )
+        except ProblemError as error:
+            if error.code == "log_offset" and error.problem.expected is not None:
+                self.offset = error.problem.expected
+                return len(frames)
+            if error.code == "frame_damaged" and self._damaged < _MOST_DAMAGED:
+                self._damaged += 1
+                await asyncio.sleep(SPACING_SECONDS)
+                return len(frames)
+            raise
+        self.offset = reply.length
+        if reply.directive is not None:
+            self._on_directive(reply.directive)
+        return len(frames)
+
+
+class EventShipper:
+    """Ships one attempt's step events."""
+
+    def __init__(
+        self, entry: Entry, supervisor: Supervisor, delivery: Delivery, clock: Clock, on_directive: OnDirective
+    ) -> None:
+        self._entry = entry
+        self._supervisor = supervisor
+        self._delivery = delivery
+        self._clock = clock
+        self._on_directive = on_directive
+        self._stored = 0
+        self.news = asyncio.Event()
+        self.final = asyncio.Event()
+        """Set when no event will follow."""
+
+    async def run(self) -> None:
+        """Return when all events are stored; raise ``ProblemError`` if the attempt is none of ours any more."""
+        while True:
+            self.news.clear()
+            last_round = self.final.is_set()
+            events = self._supervisor.events(self._stored)[:EVENT_BATCH]
+            if events:
+                await self._send([step_report(event, self._clock.now()) for event in events], events[-1].seq)
+            elif last_round:
+                return
+            else:
+                await self.news.wait()
+                await _pause(self.final)
+
+    async def _send(self, reports: list[StepReport], last: int) -> None:
+        request = EventsRequest(self._entry.job_id, self._entry.fence, reports)
+        reply = await self._delivery.call(table.EVENTS, request=request)
+        self._stored = max(last, reply.stored)
+        if reply.directive is not None:
+            self._on_directive(reply.directive)
+
+
+async def _pause(final: asyncio.Event) -> None:
+    """Gather for a moment, but not when the end has come."""
+    try:
+        async with asyncio.timeout(SPACING_SECONDS):
+            await final.wait()
+    except TimeoutError:
+        pass
