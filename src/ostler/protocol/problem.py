@@ -101,6 +101,9 @@ PROBLEMS: dict[str, ProblemKind] = {
     "unavailable": ProblemKind(503, "The server cannot serve this now", "Retry; see /readyz for what it lacks."),
 }
 
+FENCED = ("stale_fence", "job_ended", "not_found", "runner_revoked")
+"""With what every call that carries a fence may be refused."""
+
 
 def problem(
     code: str,
@@ -119,7 +122,7 @@ def problem(
         status=kind.status,
         detail=detail,
         fix=fix or kind.fix,
-        type=f"/docs/errors#{code}",
+        type=f"/api#{code}",
         request_id=request_id,
         expected=expected,
         retry_after_ms=retry_after_ms,

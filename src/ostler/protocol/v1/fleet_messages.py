@@ -111,7 +111,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     decision: Literal["pause", "resume", "drain", "disable", "enable", "quarantine", "revoke"]
     note: Annotated[str, msgspec.Meta(max_length=500)] = ""
-    for_ms: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    for_ms: Annotated[int, msgspec.Meta(ge=1, le=366 * 86_400_000)] | None = None
 
 
 class CreateTokenRequest(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -8,7 +8,7 @@ from ostler.domain.cause import Failure
 from ostler.domain.job import JobKind, JobState
 from ostler.domain.run import RunState
 from ostler.domain.step import StepState
-from ostler.protocol.v1.spec import Environment, JobSpec, Labels
+from ostler.protocol.v1.spec import LARGEST, Count, Environment, Integer, JobSpec, Labels
 
 PageSize = Annotated[int, msgspec.Meta(ge=1, le=200)]
 
@@ -196,9 +196,9 @@ class QueueReply(msgspec.Struct, frozen=True, omit_defaults=True):
 class LogLinesQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     """A range of lines; lines count from 1, a negative first line counts from the end."""
 
-    from_line: int = 1
+    from_line: Integer = 1
     lines: Annotated[int, msgspec.Meta(ge=1, le=5000)] = 500
-    attempt: Annotated[int, msgspec.Meta(ge=0)] = 0
+    attempt: Count = 0
 
 
 LogLine = tuple[str, int, int]
@@ -219,19 +219,19 @@ class LogLinesReply(msgspec.Struct, frozen=True):
 class LogFollowQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     """From where to follow; ``tail=1`` may skip ahead to stay at the newest lines."""
 
-    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    offset: Count = 0
     tail: Literal[0, 1] = 0
-    attempt: Annotated[int, msgspec.Meta(ge=0)] = 0
+    attempt: Count = 0
 
 
 class LogSearchQuery(msgspec.Struct, frozen=True, omit_defaults=True):
     """What to look for; hits stream in the order of the log."""
 
     q: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
-    from_line: Annotated[int, msgspec.Meta(ge=1)] = 1
+    from_line: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] = 1
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
     case: Literal[0, 1] = 0
-    attempt: Annotated[int, msgspec.Meta(ge=0)] = 0
+    attempt: Count = 0
 
 
 class LogRawQuery(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -239,4 +239,4 @@ class LogRawQuery(msgspec.Struct, frozen=True, omit_defaults=True):
 
     timestamps: Literal[0, 1] = 0
     download: Literal[0, 1] = 0
-    attempt: Annotated[int, msgspec.Meta(ge=0)] = 0
+    attempt: Count = 0

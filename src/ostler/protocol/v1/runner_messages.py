@@ -10,10 +10,9 @@ import msgspec
 from ostler.domain.cause import Failure
 from ostler.domain.job import JobKind, Slot
 from ostler.domain.step import StepState
-from ostler.protocol.v1.spec import Environment, JobSpec, Label, Labels, Name
+from ostler.protocol.v1.spec import LARGEST, Count, Environment, Integer, JobSpec, Label, Labels, Name
 
 Key = Annotated[str, msgspec.Meta(min_length=8, max_length=80)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
 WaitMs = Annotated[int, msgspec.Meta(ge=0, le=60_000)]
 
 PROTOCOL_VERSION = 1
@@ -26,9 +25,9 @@ class SystemInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     kernel: str = ""
     architecture: str = ""
     hostname: str = ""
-    cpus: int = 0
-    memory_bytes: int = 0
-    disk_bytes: int = 0
+    cpus: Count = 0
+    memory_bytes: Count = 0
+    disk_bytes: Count = 0
 
 
 class EnrolRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -95,7 +94,7 @@ class Directive(msgspec.Struct, frozen=True, omit_defaults=True):
 class HelloRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """Sent at each connection: who I am, what I can do, what I still hold."""
 
-    protocol: int
+    protocol: Integer
     version: str
     capabilities: list[str] = []
     tools: dict[str, str] = {}
@@ -183,8 +182,8 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """How the runner's machine is doing."""
 
     cpu_percent: float = 0.0
-    memory_used_bytes: int = 0
-    disk_free_bytes: int = 0
+    memory_used_bytes: Count = 0
+    disk_free_bytes: Count = 0
     load: float = 0.0
 
 
@@ -205,18 +204,18 @@ class HeartbeatReply(msgspec.Struct, frozen=True, omit_defaults=True):
 class StepReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of a step. ``sequence`` grows by one per job; ``age_ms`` is how long ago it happened."""
 
-    sequence: Annotated[int, msgspec.Meta(ge=1)]
+    sequence: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
     step: Count
     name: str
     state: StepState
     age_ms: Count = 0
-    duration_ms: int | None = None
-    exit_code: int | None = None
-    signal: int | None = None
-    first_line: int | None = None
-    last_line: int | None = None
-    cpu_ms: int | None = None
-    max_memory_bytes: int | None = None
+    duration_ms: Count | None = None
+    exit_code: Integer | None = None
+    signal: Integer | None = None
+    first_line: Count | None = None
+    last_line: Count | None = None
+    cpu_ms: Count | None = None
+    max_memory_bytes: Count | None = None
 
 
 class EventsRequest(msgspec.Struct, frozen=True):
@@ -258,8 +257,8 @@ class FinishRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     log_bytes: Count
     log_lines: Count
     failure: Failure | None = None
-    exit_code: int | None = None
-    duration_ms: int | None = None
+    exit_code: Integer | None = None
+    duration_ms: Count | None = None
     next: ClaimRequest | None = None
 
 

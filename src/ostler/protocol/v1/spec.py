@@ -9,6 +9,12 @@ EnvironmentName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\
 Environment = dict[EnvironmentName, str]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 Labels = Annotated[list[Label], msgspec.Meta(max_length=50)]
+
+LARGEST = 2**53 - 1
+"""The largest integer that every JSON reader holds exactly; a database's integers hold it too."""
+
+Integer = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 TimeoutMs = Annotated[int, msgspec.Meta(ge=1, le=30 * 24 * 3_600_000)]
 
 
@@ -28,11 +34,11 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a job may use; none means the runner's own default."""
 
-    memory_bytes: int | None = None
+    memory_bytes: Count | None = None
     cpus: float | None = None
-    pids: int | None = None
-    disk_bytes: int | None = None
-    log_bytes: int | None = None
+    pids: Count | None = None
+    disk_bytes: Count | None = None
+    log_bytes: Count | None = None
 
 
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,11 +1,11 @@
 """Every endpoint of the control plane, once. See ``ostler.protocol`` for what is derived from it."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from ostler.protocol.endpoint import MIB, Auth, Binary, Endpoint, Nothing
-from ostler.protocol.v1 import fleet_messages as fleet, run_messages as runs, runner_messages as runner
-
-_FENCED = ("stale_fence", "job_ended", "not_found", "runner_revoked")
+from ostler.protocol.problem import FENCED
+from ostler.protocol.v1 import fleet_messages as fleet, run_messages as runs, runner_messages as runner, simple_table
 
 # The agent protocol.
 
@@ -60,7 +60,7 @@ START = Endpoint(
     request=runner.StartRequest,
     reply=runner.StartReply,
     auth=Auth.RUNNER,
-    problems=_FENCED,
+    problems=FENCED,
 )
 RELEASE = Endpoint(
     name="release",
@@ -71,7 +71,7 @@ RELEASE = Endpoint(
     reply=Nothing,
     auth=Auth.RUNNER,
     status=204,
-    problems=(*_FENCED, "job_started"),
+    problems=(*FENCED, "job_started"),
 )
 HEARTBEAT = Endpoint(
     name="heartbeat",
@@ -91,7 +91,7 @@ EVENTS = Endpoint(
     request=runner.EventsRequest,
     reply=runner.EventsReply,
     auth=Auth.RUNNER,
-    problems=_FENCED,
+    problems=FENCED,
 )
 APPEND_LOG = Endpoint(
     name="append_log",
@@ -103,7 +103,7 @@ APPEND_LOG = Endpoint(
     query=runner.LogQuery,
     auth=Auth.RUNNER,
     body_limit=4 * MIB,
-    problems=(*_FENCED, "log_offset", "frame_damaged"),
+    problems=(*FENCED, "log_offset", "frame_damaged"),
 )
 FINISH = Endpoint(
     name="finish",
@@ -113,7 +113,7 @@ FINISH = Endpoint(
     request=runner.FinishRequest,
     reply=runner.FinishReply,
     auth=Auth.RUNNER,
-    problems=(*_FENCED, "log_incomplete", "job_not_granted"),
+    problems=(*FENCED, "log_incomplete", "job_not_granted"),
 )
 BYE = Endpoint(
     name="bye",
@@ -369,88 +369,12 @@ WHO_AM_I = Endpoint(
     reply=fleet.Identity,
 )
 
-# A thin face on the same use cases, for simple runner clients that know only these addresses.
 
-SIMPLE_LIST_RUNNERS = Endpoint(
-    name="simple_list_runners",
-    method="GET",
-    path="/runners",
-    summary="List runners",
-    request=Nothing,
-    reply=fleet.RunnersReply,
-    query=fleet.RunnersQuery,
-)
-SIMPLE_CREATE_RUNNER = Endpoint(
-    name="simple_create_runner",
-    method="POST",
-    path="/runners",
-    summary="Create a registration token for one more runner",
-    request=fleet.CreateTokenRequest,
-    reply=fleet.CreateTokenReply,
-    auth=Auth.OPERATOR,
-    status=201,
-    retryable=False,
-    problems=("not_found", "value_refused"),
-)
-SIMPLE_REGISTER = Endpoint(
-    name="simple_register_runner",
-    method="POST",
-    path="/runners/register",
-    summary="Register a new runner with a registration token",
-    request=runner.EnrolRequest,
-    reply=runner.EnrolReply,
-    auth=Auth.NONE,
-    status=201,
-    problems=("registration_refused", "runner_name_taken", "single_process"),
-)
-SIMPLE_STATUS = Endpoint(
-    name="simple_runner_status",
-    method="POST",
-    path="/runners/{runner_id}/status",
-    summary="Report the runner's own state",
-    request=fleet.StatusRequest,
-    reply=Nothing,
-    auth=Auth.RUNNER,
-    status=204,
-    problems=("forbidden",),
-)
-SIMPLE_HEARTBEAT = Endpoint(
-    name="simple_runner_heartbeat",
-    method="POST",
-    path="/runners/{runner_id}/heartbeat",
-    summary="Renew all leases",
-    request=runner.HeartbeatRequest,
-    reply=runner.HeartbeatReply,
-    auth=Auth.RUNNER,
-    problems=("forbidden",),
-)
-SIMPLE_ASSIGN_JOB = Endpoint(
-    name="simple_assign_job",
-    method="POST",
-    path="/runners/{runner_id}/assign-job",
-    summary="Claim a given waiting job on behalf of a runner",
-    request=fleet.AssignJobRequest,
-    reply=runner.ClaimReply,
-    auth=Auth.OPERATOR,
-    retryable=False,
-    problems=("not_found", "transition_refused"),
-)
-SIMPLE_COMPLETE_JOB = Endpoint(
-    name="simple_complete_job",
-    method="POST",
-    path="/runners/{runner_id}/complete-job",
-    summary="Report the result of an attempt",
-    request=runner.FinishRequest,
-    reply=runner.FinishReply,
-    auth=Auth.RUNNER,
-    problems=(*_FENCED, "forbidden", "log_incomplete"),
-)
-
-
-def _rows(namespace: dict[str, object]) -> tuple[Endpoint[Any, Any], ...]:
-    found = [cast("Endpoint[Any, Any]", value) for value in namespace.values() if isinstance(value, Endpoint)]
+def _rows(*namespaces: Mapping[str, object]) -> tuple[Endpoint[Any, Any], ...]:
+    values = [value for namespace in namespaces for value in namespace.values()]
+    found = [cast("Endpoint[Any, Any]", value) for value in values if isinstance(value, Endpoint)]
     return tuple(sorted(found, key=lambda row: (row.path, row.method)))
 
 
-ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(dict(globals()))
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(globals(), vars(simple_table))
 """The table itself, in the order of the paths."""
