@@ -85,7 +85,7 @@ class Attempt:
                 continue
             begun = self._node.loop.time()
             self._event(StepEvent(seq=len(self.events) + 1, kind="step_started", at_micros=self._now(), step=index))
-            await asyncio.sleep(random.uniform(0.002, 0.1))
+            await asyncio.sleep(random.uniform(0.01, 0.1))
             lines = random.below(8)
             slow = LONGEST_STEP_SECONDS if random.below(16) == 0 else 3.0
             for line in range(lines):
