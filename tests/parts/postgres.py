@@ -105,9 +105,13 @@ class PostgresCluster:
         return self._process is not None and self._process.running
 
     def __enter__(self) -> Self:
-        if not (self._directory / "data").exists():
-            self._initialise()
-        self.start()
+        try:
+            if not (self._directory / "data").exists():
+                self._initialise()
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
         return self
 
     def __exit__(

@@ -71,12 +71,20 @@ class S3Server:
         return f"http://{LOOPBACK}:{self.port}"
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.remove()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Stop the server and delete its data."""
         self.stop()
         remove_tree(self._directory)
 
