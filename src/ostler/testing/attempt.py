@@ -59,10 +59,11 @@ class Attempt:
         work = asyncio.create_task(self._work(process))
         limit = order.timeout_ms / 1000 or None
         await asyncio.wait([work, self._stop], timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
+        signalled = not work.done()
+        if signalled:
             await self._signal(process, work)
         self._flush()
-        if work.done() and not work.cancelled():
+        if not signalled:
             failed = work.result()
             self._conclude("failed" if failed else "succeeded", cause="step_failed" if failed else "")
         else:
