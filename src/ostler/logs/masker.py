@@ -60,6 +60,11 @@ class Masker:
         """Bytes held back now."""
         return len(self._held)
 
+    @property
+    def form_count(self) -> int:
+        """How many byte strings are looked for."""
+        return len(self._forms)
+
     def add(self, secret: bytes) -> NotMasked | None:
         """Mask one more secret in everything that has not left yet; the reason if it cannot be masked."""
         reason = why_not_masked(secret)

@@ -158,6 +158,8 @@ def _hit(line: int, text: bytes, matches: list[tuple[int, int]]) -> Hit:
         text = text[start : start + LONGEST_HIT]
         matches = [(a - start, b - start) for a, b in matches if b - start <= LONGEST_HIT]
         opening = "…" if start else ""
+    if not opening and text.isascii() and (simple := text.decode()).isprintable():
+        return Hit(line, simple, tuple(matches))
     shown, spans = opening, list[tuple[int, int]]()
     position = 0
     for start, end in matches:
