@@ -75,6 +75,11 @@ class JobLife:
         """How far the attempt has come, as the server is told at a reconnection."""
         return "finished" if self.entry.phase == "acknowledged" else self.entry.phase
 
+    @property
+    def cancelling(self) -> bool:
+        """Whether the job is being stopped."""
+        return bool(self._cancel_reason)
+
     async def run(self, spec: JobSpec) -> None:
         """Live from the claim to the end."""
         await self._guard(self._begin(spec))

@@ -138,10 +138,10 @@ class Poller:
             wait = self._rules.interval_seconds if self._rules.ignore_retry_after else reply.retry_after_ms / 1000
             await asyncio.sleep(wait)
             return
-        if reply.claims or reply.directives or took_seconds > _EARLY * request.wait_ms / 1000:
+        if reply.claims or took_seconds > _EARLY * request.wait_ms / 1000:
             self._early = 0
             return
-        # An empty reply before its time: the server was restarted or cannot hold polls. Patient at first, then slow.
+        # Nothing to do before its time: the server was restarted or cannot hold polls. Patient at first, then slow.
         self._early += 1
         if self._early > _PATIENT_REPLIES:
             longest = min(self._rules.interval_seconds, 0.5 * 2 ** min(self._early - _PATIENT_REPLIES, 10))

@@ -83,4 +83,5 @@ class Slots:
         self.changed.set()
 
     def _leases(self) -> list[LeaseRef]:
-        return [LeaseRef(life.entry.job_id, life.entry.fence) for life in self.lives]
+        """The attempts to ask about: one that is being cancelled has had its answer, and would end every poll."""
+        return [LeaseRef(life.entry.job_id, life.entry.fence) for life in self.lives if not life.cancelling]
