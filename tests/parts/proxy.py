@@ -141,6 +141,7 @@ class TcpProxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="tcp-proxy", daemon=True)
         self._weather: dict[Direction, _Weather] = {direction: _Weather() for direction in BOTH}
         self._connections: dict[_Connection, asyncio.Task[None]] = {}
+        self._dialling: set[asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = set()
         self._listener: asyncio.Server | None = None
         self._changed = asyncio.Condition()
 
@@ -229,19 +230,27 @@ class TcpProxy:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = _Side(reader, writer)
+        dialling = asyncio.ensure_future(asyncio.open_connection(*self._upstream, limit=_CHUNK_BYTES))
+        self._dialling.add(dialling)
         try:
-            server = _Side(*await asyncio.open_connection(*self._upstream, limit=_CHUNK_BYTES))
-        except OSError:
+            server = _Side(*await dialling)
+        except (OSError, asyncio.CancelledError):
             client.reset()
             return
+        finally:
+            self._dialling.discard(dialling)
         connection = _Connection(client, server, self._weather)
+        if self._listener is None:  # Cut while we were connecting.
+            connection.reset()
+            return
         task = asyncio.create_task(connection.run())
         self._connections[connection] = task
         await self._notify()
-        with suppress(asyncio.CancelledError, OSError):
-            await task
-        self._connections.pop(connection, None)
+        await asyncio.wait([task])
+        del self._connections[connection]
         await self._notify()
+        if not task.cancelled():
+            task.result()
 
     async def _notify(self) -> None:
         async with self._changed:
@@ -256,10 +265,11 @@ class TcpProxy:
             (connection.server if direction == TO_SERVER else connection.client).writer.write_eof()
 
     async def _reset_all(self) -> None:
-        for connection, task in list(self._connections.items()):
+        condemned = dict(self._connections)
+        for connection, task in condemned.items():
             connection.reset()
             task.cancel()
-        await self._wait(lambda: not self._connections)
+        await self._wait(lambda: condemned.keys().isdisjoint(self._connections))
 
     async def _cut(self) -> None:
         if self._listener is not None:
@@ -275,3 +285,9 @@ class TcpProxy:
 
     async def _close(self) -> None:
         await self._cut()
+        for dialling in self._dialling:
+            dialling.cancel()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others)
+        await asyncio.sleep(0)  # Transports that were aborted close their sockets in the loop's next round.
