@@ -14,7 +14,7 @@ What this is not: a defence against a job that wants to leak its secrets, which 
 
 from __future__ import annotations
 
-from ostler.logs.ansi import INTRODUCER, sequence_around, strip, unfinished
+from ostler.logs.ansi import INTRODUCER, Plain, sequence_around, unfinished
 from ostler.logs.encoders import SHORTEST_SECRET, forms
 from ostler.logs.patterns import Patterns
 
@@ -133,7 +133,7 @@ def _matches(patterns: Patterns, data: bytes, settled: bytes) -> tuple[list[Span
     matches, begun = patterns.search(data)
     if INTRODUCER not in data and len(settled) == len(data):
         return matches, begun
-    plain = strip(settled)
+    plain = Plain(settled)
     plain_matches, plain_begun = patterns.search(plain.text)
     longest = _longest_stretch(patterns)
     for start, end in plain_matches:

@@ -149,6 +149,15 @@ def test_what_is_held_back_is_short_and_only_a_beginning(secrets: list[bytes], t
         assert not held or any(pattern.startswith(held) and pattern != held for pattern in patterns)
 
 
+@given(data=st.data(), places=st.lists(st.integers(0, 30_000), max_size=4))
+@settings(max_examples=20)
+def test_colours_in_long_output(data: st.DataObject, places: list[int]) -> None:
+    secrets = [b"hunter2", b"swordfish"]
+    filler = b"\x1b[32mok\x1b[0m line\n" * 300
+    text = b"".join(data.draw(coloured(secrets)) + filler for _ in range(3)) + data.draw(coloured(secrets))
+    assert stream(Masker(secrets), cut(text, places)) == mask_once(secrets, text)
+
+
 def test_a_prompt_is_seen_at_once() -> None:
     masker = Masker([b"hunter2-and-more"])
     assert masker.feed(b"\x1b[1mPassword:\x1b[0m ") == b"\x1b[1mPassword:\x1b[0m "
