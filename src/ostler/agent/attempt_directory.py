@@ -79,12 +79,9 @@ class AttemptDirectory:
         state = self._state()
         if state and tree.alive(state.pid, state.start_time):
             tree.kill(state.pid)
-        paths = state.cgroups if state else ()
-        for path in paths:
-            cgroup.kill_cgroup(path)
+        for path in state.cgroups if state else ():
+            cgroup.end_cgroup(path)
         tree.kill_marked(self.path.name)
-        for path in paths:
-            cgroup.remove_cgroup(path)
 
     def write_lost(self, log_bytes: int) -> None:
         """Store the result of an attempt whose supervisor died, for whoever asks next."""

@@ -167,15 +167,19 @@ class JobCgroup:
 
 def kill_cgroup(path: str) -> None:
     """Kill everyone in the cgroup at this path, by the kernel's own means or by chasing them."""
-    if _write(f"{path}/cgroup.kill", "1"):
-        return
-    _write(f"{path}/pids.max", "0")
-    while pids := _text(f"{path}/cgroup.procs").split():
-        alive = [int(pid) for pid in pids if not tree.dying(int(pid))]
-        if not alive:
-            return
-        for pid in alive:
-            tree.kill(pid)
+    if not _write(f"{path}/cgroup.kill", "1"):
+        _write(f"{path}/pids.max", "0")
+        tree.kill_all(lambda: _living(path))
+
+
+def end_cgroup(path: str) -> bool:
+    """Kill everyone in the cgroup of somebody else's job, see them gone, and remove it; say whether that worked."""
+    kill_cgroup(path)
+    return tree.kill_all(lambda: _living(path)) and remove_cgroup(path)
+
+
+def _living(path: str) -> list[int]:
+    return [int(pid) for pid in _text(f"{path}/cgroup.procs").split() if not tree.dying(int(pid))]
 
 
 def remove_cgroup(path: str) -> bool:

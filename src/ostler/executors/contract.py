@@ -39,6 +39,11 @@ class Executor(Protocol):
         """Readable when ``poll`` may have news; the same for the executor's whole life."""
         ...
 
+    @property
+    def cgroup_paths(self) -> list[str]:
+        """Where the open job's processes are, for whoever cleans up should this process die; empty without cgroups."""
+        ...
+
     def capabilities(self) -> Capabilities:
         """May be asked at any time."""
         ...

@@ -8,7 +8,14 @@ its environment; only a cgroup holds against that.
 from __future__ import annotations
 
 import os
+import select
 import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ROUNDS, _PATIENCE_MS = 1_000, 5_000
 
 MARKER = "OSTLER_ATTEMPT"
 """The variable that every process of a job carries; its value is ``<job id>.<fence>``."""
@@ -36,16 +43,32 @@ def marked(attempt: str) -> list[int]:
     return [pid for pid in _pids() if pid != os.getpid() and entry in _read(f"/proc/{pid}/environ").split(b"\0")]
 
 
-def kill_marked(attempt: str) -> int:
-    """Kill every process of an attempt that carries the marker, forks in between included; return how many."""
-    killed: set[int] = set()
-    while True:
-        fresh = [pid for pid in marked(attempt) if pid not in killed]
-        if not fresh:
-            return len(killed)
-        for pid in fresh:
-            kill(pid)
-        killed.update(fresh)
+def kill_marked(attempt: str) -> None:
+    """Kill every process of an attempt that carries the marker, and see it gone."""
+    kill_all(lambda: marked(attempt))
+
+
+def kill_all(living: Callable[[], list[int]]) -> bool:
+    """Kill what is listed, list again until nothing is, and wait for each to be gone; say whether that came about."""
+    for _ in range(_ROUNDS):
+        handles = [handle for pid in living() if (handle := _kill_with_handle(pid)) is not None]
+        if not handles:
+            return True
+        for handle in handles:
+            waiting = select.poll()
+            waiting.register(handle, select.POLLIN)
+            waiting.poll(_PATIENCE_MS)
+            os.close(handle)
+    return not living()
+
+
+def _kill_with_handle(pid: int) -> int | None:
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return None
+    kill(pid)
+    return handle
 
 
 def kill(pid: int) -> None:

@@ -32,8 +32,11 @@ _JOBS_PER_LIFE, _JOBS_PER_COLLECTION = 500, 20
 
 def main() -> None:
     """Serve jobs until there is a reason to stop."""
-    _harden()
     descriptor = int(sys.argv[1])
+    # Whatever else came down from the agent is none of the job's business.
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
+    _harden()
     os.set_inheritable(descriptor, False)
     handover = Channel(socket.socket(fileno=descriptor), subscribed=True)
     shutdown = Shutdown()

@@ -205,6 +205,10 @@ class JobRun:
                 "out_of_memory", f"step {step.name} ended with {how}: the job reached its {limit} bytes of memory"
             )
             self._log(self._spool.note, verdict.evidence, self._step)
+        elif fault := self._disk.fault():
+            # What the step died of, though it could not tell.
+            self._disk_is_full(fault)
+            return "failed"
         else:
             verdict = verdicts.step_failed(f"step {step.name} ended with {how}")
         verdict.exit_code, verdict.signal = ended.code, ended.signal
