@@ -275,6 +275,13 @@ def give_back(connection: Connection, runner_id: str, now: int) -> int:
     return len(changes)
 
 
+def refusal(held: Loaded | None, runner_id: str, job_id: str, fence: int) -> Refused:
+    """Why a runner may not write to an attempt that it does not hold."""
+    if held is None or held.attempt is None or held.attempt.runner_id != runner_id:
+        return _stale(job_id, fence)
+    return _not_held(held)
+
+
 def _stale(job_id: str, fence: int) -> Refused:
     return Refused("stale_fence", f"attempt {fence} of {job_id} is not held by this runner")
 

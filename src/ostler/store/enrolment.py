@@ -39,7 +39,7 @@ _REMOVE = Sql("DELETE FROM runners WHERE id = :runner_id")
 _REVOKE_KEYS = Sql("UPDATE runner_keys SET revoked_at = :now WHERE runner_id = :runner_id AND revoked_at IS NULL")
 _ADD_KEY = Sql("INSERT INTO runner_keys (runner_id, public_key, created_at) VALUES (:runner_id, :public_key, :now)")
 _KEYS = Sql(
-    "SELECT k.public_key, r.admission FROM runner_keys k JOIN runners r ON r.id = k.runner_id"
+    "SELECT k.public_key, coalesce(r.admission, 'active') FROM runner_keys k LEFT JOIN runners r ON r.id = k.runner_id"
     " WHERE k.runner_id = :runner_id AND k.revoked_at IS NULL"
 )
 _ADD_JTI = Sql(

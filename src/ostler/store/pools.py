@@ -26,7 +26,8 @@ _DEFAULT = Sql("SELECT default_pool_id FROM organizations WHERE id = :organizati
 _VIEWS = Sql(
     f"SELECT {_COLUMNS}, o.default_pool_id,"
     " (SELECT count(*) FROM runners r WHERE r.pool_id = p.id AND r.status IN ('idle', 'busy', 'error')),"
-    " (SELECT count(*) FROM runners r WHERE r.pool_id = p.id AND r.status = 'busy'),"
+    " (SELECT count(*) FROM attempts a JOIN runners r ON r.id = a.runner_id WHERE r.pool_id = p.id"
+    "  AND a.lease_expires_at IS NOT NULL AND a.slot = 'primary'),"
     " (SELECT count(*) FROM (SELECT 1 AS one FROM jobs j WHERE j.pool_id = p.id AND j.state = 'queued'"
     "  LIMIT :counted) AS counted_jobs)"
     " FROM pools p JOIN organizations o ON o.id = p.organization_id"

@@ -64,7 +64,7 @@ class Sql:
     __slots__ = ("_lists", "_names", "_postgres", "_sqlite")
 
     def __init__(self, text: str) -> None:
-        self._lists: Final = tuple(_AMONG.findall(text))
+        self._lists: Final = tuple(dict.fromkeys(_AMONG.findall(text)))
         self._sqlite: Final = _AMONG.sub(r"IN (SELECT value FROM json_each(:\1))", rendered(text, postgres=False))
         postgres = _AMONG.sub(r"= ANY(:\1)", rendered(text, postgres=True))
         self._names: Final = tuple(dict.fromkeys(_NAME.findall(postgres)))

@@ -1,0 +1,96 @@
+"""Jobs as people see them: with their steps, their attempts, and why they wait."""
+
+from collections.abc import Iterable
+
+import msgspec
+from sqlalchemy import Connection
+
+from ostler.domain.job import JobKind, JobState
+from ostler.domain.machine import Refused
+from ostler.protocol.v1.run_messages import AttemptView, JobView
+from ostler.protocol.v1.spec import JobSpec
+from ostler.store import events, queue
+from ostler.store.sql import Fields, Sql
+from ostler.store.transitions import failure_from
+
+_COLUMNS = """j.id, j.run_id, j.name, j.kind, j.state, j.pool_id, coalesce(p.name, ''), coalesce(d.labels, '[]'),
+    j.fence, j.created_at, j.priority, j.pool_level, coalesce(d.runner_name, ''), j.started_at, j.finished_at,
+    j.timeout_ms, j.failure, j.exit_code, s.spec"""
+_FROM = """FROM jobs j LEFT JOIN pools p ON p.id = j.pool_id LEFT JOIN demand_classes d ON d.id = j.demand_id
+    LEFT JOIN job_specs s ON s.job_id = j.id"""
+_ONE = Sql(f"SELECT {_COLUMNS} {_FROM} WHERE j.id = :job_id")
+_OF_RUN = Sql(f"SELECT {_COLUMNS} {_FROM} WHERE j.run_id = :run_id ORDER BY j.id")
+_ATTEMPTS = Sql(
+    "SELECT job_id, fence, state, runner_id, runner_name, claimed_at, started_at, finished_at, log_bytes, log_lines"
+    " FROM attempts WHERE job_id [among ids] ORDER BY job_id, fence"
+)
+_STATE = Sql("SELECT state FROM jobs WHERE id = :job_id")
+_JOB_OF_RUN = Sql("SELECT id FROM jobs WHERE run_id = :run_id ORDER BY id")
+
+_spec = msgspec.json.Decoder(JobSpec).decode
+_labels = msgspec.json.Decoder(list[str]).decode
+
+
+def get(connection: Connection, job_id: str) -> JobView | Refused:
+    """Return a job."""
+    row = _ONE.row(connection, job_id=job_id)
+    return Refused("not_found", f"there is no job {job_id!r}") if row is None else _views(connection, (row,))[0]
+
+
+def of_run(connection: Connection, run_id: str) -> list[JobView]:
+    """Return the jobs of a run in the order in which they were made."""
+    return _views(connection, _OF_RUN.rows(connection, run_id=run_id))
+
+
+def ids_of_run(connection: Connection, run_id: str) -> list[str]:
+    """Return the ids of a run's jobs."""
+    return [row[0] for row in _JOB_OF_RUN.rows(connection, run_id=run_id)]
+
+
+def _views(connection: Connection, rows: Iterable[Fields]) -> list[JobView]:
+    found = list(rows)
+    attempts: dict[str, list[AttemptView]] = {}
+    for row in _ATTEMPTS.rows(connection, ids=[row[0] for row in found]):
+        attempts.setdefault(row[0], []).append(AttemptView(*row[1:]))
+    return [_view(connection, row, attempts.get(row[0], [])) for row in found]
+
+
+def _view(connection: Connection, row: Fields, attempts: list[AttemptView]) -> JobView:
+    job_id, run_id, name, kind, state, pool_id, pool_name, labels, fence, created_at = row[:10]
+    priority, pool_level, pinned, started_at, finished_at, timeout_ms, failure, exit_code, spec = row[10:]
+    latest = attempts[-1] if attempts else None
+    told = _spec(spec) if spec else None
+    waits = state == JobState.QUEUED.value
+    return JobView(
+        id=job_id,
+        run_id=run_id,
+        name=name,
+        kind=JobKind(kind),
+        state=JobState(state),
+        pool_id=pool_id,
+        pool_name=pool_name,
+        labels=_labels(labels),
+        fence=fence,
+        created_at=created_at,
+        priority=priority,
+        pool_level=pool_level,
+        runner_name=pinned if waits or latest is None else latest.runner_name,
+        started_at=started_at,
+        finished_at=finished_at,
+        timeout_ms=timeout_ms,
+        failure=failure_from(failure),
+        exit_code=exit_code,
+        log_bytes=latest.log_bytes if latest else 0,
+        log_lines=latest.log_lines if latest else 0,
+        steps=events.steps(connection, job_id, fence) if fence else [],
+        attempts=attempts,
+        waiting=queue.explain(connection, job_id) if waits else None,
+        env=told.env if told else {},
+        secret_names=sorted(told.secrets) if told else [],
+    )
+
+
+def state(connection: Connection, job_id: str) -> JobState | None:
+    """Return where a job stands; nothing for one that is not known."""
+    row = _STATE.row(connection, job_id=job_id)
+    return JobState(row[0]) if row else None

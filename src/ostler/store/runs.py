@@ -1,0 +1,119 @@
+"""Runs as people see them, and cancelling them. How they come to be is in `submissions`."""
+
+# ruff: noqa: S608 - the pieces of these statements are constants of this program
+
+from functools import cache
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ostler.domain.job import JobEvent
+from ostler.domain.machine import Refused
+from ostler.domain.run import RunState
+from ostler.protocol.v1.run_messages import RunsQuery, RunsReply, RunSummary, RunView
+from ostler.store import jobs
+from ostler.store.database import hint
+from ostler.store.sql import Sql
+from ostler.store.transitions import ENDED_JOB, Change, decide, failure_from, load_run, write
+
+_GET = Sql("SELECT id, name, state, created_at, submitted_by, started_at, finished_at FROM runs WHERE id = :run_id")
+_JOBS_OF_PAGE = Sql(
+    "SELECT j.run_id, j.failure, coalesce(a.runner_name, '') FROM jobs j"
+    " LEFT JOIN attempts a ON a.job_id = j.id AND a.fence = j.fence AND j.state <> 'queued'"
+    " WHERE j.run_id [among ids] ORDER BY j.id"
+)
+_COUNTS = Sql("SELECT state, count(*) FROM runs WHERE state [among states] GROUP BY state")
+_OPEN_STATES: Final = ("queued", "running", "cancelling")
+
+
+def get(connection: Connection, run_id: str) -> RunView | Refused:
+    """Return a run with its jobs."""
+    row = _GET.row(connection, run_id=run_id)
+    if row is None:
+        return Refused("not_found", f"there is no run {run_id!r}")
+    _, name, state, created_at, submitted_by, started_at, finished_at = row
+    return RunView(
+        id=run_id,
+        name=name,
+        state=RunState(state),
+        created_at=created_at,
+        jobs=jobs.of_run(connection, run_id),
+        submitted_by=submitted_by,
+        started_at=started_at,
+        finished_at=finished_at,
+    )
+
+
+def list_page(connection: Connection, query: RunsQuery) -> RunsReply:
+    """Return a page of runs, newest first."""
+    sql = _page(state=bool(query.state), pool=bool(query.pool), search=bool(query.search), cursor=bool(query.cursor))
+    rows = sql.rows(
+        connection,
+        state=query.state,
+        pool=query.pool,
+        search=_pattern(query.search),
+        cursor=query.cursor,
+        most=query.limit + 1,
+    )
+    page = rows[: query.limit]
+    known: dict[str, tuple[str | None, str]] = {}
+    for run_id, failure, runner_name in _JOBS_OF_PAGE.rows(connection, ids=[row[0] for row in page]):
+        before = known.get(run_id, (None, ""))
+        known[run_id] = (before[0] or failure, before[1] or runner_name)
+    runs = [
+        RunSummary(
+            id=row[0],
+            name=row[1],
+            state=RunState(row[2]),
+            created_at=row[3],
+            pool_name=row[4],
+            submitted_by=row[5],
+            started_at=row[6],
+            finished_at=row[7],
+            runner_name=known.get(row[0], (None, ""))[1],
+            failure=failure_from(known.get(row[0], (None, ""))[0]),
+        )
+        for row in page
+    ]
+    return RunsReply(runs, next_cursor=runs[-1].id if len(rows) > query.limit else "")
+
+
+def cancel(connection: Connection, run_id: str, reason: str, now: int) -> RunView | Refused:
+    """Cancel every job of a run that has not ended; a second time changes nothing (rule 10)."""
+    if _GET.row(connection, run_id=run_id) is None:
+        return Refused("not_found", f"there is no run {run_id!r}")
+    changes: list[Change] = []
+    for loaded in load_run(connection, run_id):
+        if loaded.job.state in ENDED_JOB:
+            continue
+        change = decide(loaded, JobEvent.CANCEL, now, reason=reason)
+        if isinstance(change, Change) and change.job.state is not loaded.job.state:
+            changes.append(change)
+    write(connection, changes, now)
+    if changes:
+        hint(connection, "runs")
+    return get(connection, run_id)
+
+
+def open_counts(connection: Connection) -> dict[str, int]:
+    """Return how many runs have not ended, by state; the cost grows with their number."""
+    return {row[0]: row[1] for row in _COUNTS.rows(connection, states=list(_OPEN_STATES))}
+
+
+@cache
+def _page(*, state: bool, pool: bool, search: bool, cursor: bool) -> Sql:
+    conditions = ["true"]
+    conditions += ["r.state = :state"] if state else []
+    conditions += ["r.pool_id IN (SELECT id FROM pools WHERE id = :pool OR name = :pool)"] if pool else []
+    conditions += ["lower(r.name) LIKE :search ESCAPE '!'"] if search else []
+    conditions += ["r.id < :cursor"] if cursor else []
+    return Sql(
+        "SELECT r.id, r.name, r.state, r.created_at, coalesce(p.name, ''), r.submitted_by, r.started_at, r.finished_at"
+        f" FROM runs r LEFT JOIN pools p ON p.id = r.pool_id WHERE {' AND '.join(conditions)}"
+        " ORDER BY r.id DESC LIMIT :most"
+    )
+
+
+def _pattern(search: str) -> str:
+    escaped = search.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{escaped}%"
