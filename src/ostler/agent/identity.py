@@ -141,6 +141,7 @@ class RunnerIdentity:
         applicant = self._applicant
         reply = await self._calls.call(
             table.ENROL,
+            probe=True,
             request=EnrolRequest(
                 registration_token=token,
                 name=applicant.name,
@@ -201,7 +202,9 @@ class RunnerIdentity:
         self._renew_at = now + life * self._effects.random.uniform(0.6, 0.85)
 
     async def _exchange(self, identity: Identity) -> TokenReply:
-        return await self._calls.call(table.ACCESS_TOKEN, request=TokenRequest(self._assertion(identity)))
+        """Ask once: the call that needs the token repeats itself, and then with a fresh assertion."""
+        request = TokenRequest(self._assertion(identity))
+        return await self._calls.call(table.ACCESS_TOKEN, request=request, probe=True)
 
     def _assertion(self, identity: Identity) -> str:
         now = (self._effects.clock.now() + self._skew_micros) // _SECOND

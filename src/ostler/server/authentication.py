@@ -5,24 +5,26 @@ changes a runner, a token or a session is hinted and forgets what was remembered
 effect at once on every replica.
 """
 
-import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
+from sqlalchemy import Connection
 
-from ostler.domain.ids import PoolId, RunnerId
+from ostler.domain.ids import RunnerId, UserId
 from ostler.domain.runner import Admission
 from ostler.effects import Effects
 from ostler.protocol.endpoint import Auth
 from ostler.protocol.problem import problem
+from ostler.protocol.v1.fleet_messages import Identity
 from ostler.server.call import Caller, Nobody, Refusal, RunnerCaller, UserCaller
 from ostler.server.hub import Hub
 from ostler.server.keys import MasterKey
 from ostler.server.metrics import Metrics
-from ostler.store import runners, sessions, tokens
+from ostler.store import enrolment, sign_in, tokens
 from ostler.store.database import Database
 
 SESSION_COOKIE: Final = "ostler_session"
@@ -35,6 +37,9 @@ _REMEMBERED = 50_000
 _REMEMBER_SECONDS = 30
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPERATORS = frozenset({"owner", "admin", "operator"})
+
+
+_Identify = Callable[[Connection, str, int], Identity | None]
 
 
 class _Known(NamedTuple):
@@ -70,7 +75,7 @@ class Authentication:
         """Return the person behind an API token or a session cookie, if there is one."""
         bearer = _bearer(headers)
         if bearer:
-            found = await self._remembered(f"token:{bearer}", tokens.find_user, digest(bearer))
+            found = await self._remembered(f"token:{bearer}", tokens.identify, bearer)
             if found is None:
                 raise self._refusal("user", "unauthenticated", "the API token is unknown, expired or revoked")
             return found
@@ -79,15 +84,14 @@ class Authentication:
             return None
         if method not in _SAFE_METHODS and not _same_origin(headers):
             raise Refusal(problem("csrf_refused", "the request comes from another site"))
-        return await self._remembered(f"session:{cookie}", sessions.find_user, digest(cookie))
+        return await self._remembered(f"session:{cookie}", _session_identity, cookie)
 
-    def issue(self, runner_id: RunnerId, pool_id: PoolId) -> str:
+    def issue(self, runner_id: RunnerId) -> str:
         """Return a new access token of a runner."""
         now = self._effects.clock.now() // _SECOND
         claims = {
             "iss": _ISSUER,
             "sub": runner_id,
-            "pool": pool_id,
             "iat": now,
             "exp": now + ACCESS_TOKEN_SECONDS,
         }
@@ -99,8 +103,8 @@ class Authentication:
         if known is not None and now < known.until and isinstance(known.caller, RunnerCaller):
             return known.caller
         caller, expires = self._verified(bearer, now)
-        admission = await self._database.read(runners.admission, caller.runner_id)
-        if admission is None or admission is Admission.REVOKED:
+        keys = await self._database.read(enrolment.keys, caller.runner_id)
+        if keys is None or keys.admission is Admission.REVOKED:
             raise self._refusal("runner", "runner_revoked", "this runner was revoked or removed")
         self._remember(bearer, caller, min(expires, now + _REMEMBER_SECONDS * _SECOND))
         return caller
@@ -117,19 +121,19 @@ class Authentication:
             raise self._refusal("runner", "unauthenticated", "the access token is not one of this server")
         if now >= expires * _SECOND:
             raise self._refusal("runner", "token_expired", "")
-        return RunnerCaller(RunnerId(str(claims["sub"])), PoolId(str(claims["pool"]))), expires * _SECOND
+        return RunnerCaller(RunnerId(str(claims["sub"]))), expires * _SECOND
 
-    async def _remembered(self, key: str, find: tokens.FindUser, hashed: str) -> UserCaller | None:
+    async def _remembered(self, key: str, identify: _Identify, secret: str) -> UserCaller | None:
         now = self._effects.clock.now()
         known = self._known.get(key)
         if known is not None and now < known.until and isinstance(known.caller, UserCaller):
             return known.caller
-        user = await self._database.read(find, hashed, now)
+        user = await self._database.read(identify, secret, now)
         if user is None:
             self._metrics.authentication_failures.labels("user").inc()
             return None
-        caller = UserCaller(user.id, user.name, user.role)
-        self._remember(key, caller, min(user.expires_at, now + _REMEMBER_SECONDS * _SECOND))
+        caller = UserCaller(UserId(user.user_id), user.name, user.role)
+        self._remember(key, caller, now + _REMEMBER_SECONDS * _SECOND)
         return caller
 
     def _remember(self, key: str, caller: Caller, until: int) -> None:
@@ -141,7 +145,7 @@ class Authentication:
         kind, _, identity = topic.partition(":")
         if kind in ("credentials", "*"):
             self._known.clear()
-        elif kind == "runner-access":
+        elif kind == "runner":
             stale = [
                 key
                 for key, known in self._known.items()
@@ -155,9 +159,9 @@ class Authentication:
         return Refusal(problem(code, detail))
 
 
-def digest(secret: str) -> str:
-    """Return the form in which secrets of high entropy are stored and looked up."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+def _session_identity(connection: Connection, secret: str, now: int) -> Identity | None:
+    found = sign_in.session(connection, secret, now)
+    return None if found is None else found.identity
 
 
 def _bearer(headers: dict[str, str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ostler.domain.ids import PoolId, RunnerId, UserId
+from ostler.domain.ids import RunnerId, UserId
 from ostler.domain.machine import Refused
 from ostler.protocol.endpoint import Endpoint
 from ostler.protocol.problem import PROBLEMS, Problem, problem
@@ -20,7 +20,6 @@ class RunnerCaller(NamedTuple):
     """A runner, proven by an access token."""
 
     runner_id: RunnerId
-    pool_id: PoolId
 
 
 class UserCaller(NamedTuple):

@@ -12,14 +12,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
+import msgspec
 import structlog
 from sqlalchemy import Connection
 
 from ostler.domain.job import Slot
 from ostler.domain.machine import Refused
+from ostler.domain.runner import RunnerStatus
 from ostler.effects import Effects
+from ostler.protocol.problem import problem
 from ostler.protocol.v1.runner_messages import FinishRequest
 from ostler.scheduling.demand import RunnerFacts, by_pool
+from ostler.server.call import Refusal
 from ostler.server.held_polls import STRETCH, Asked, HeldPoll, HeldPolls, Line, Told
 from ostler.server.hub import Hub
 from ostler.server.metrics import Metrics
@@ -164,9 +168,7 @@ class Dispatcher:
             request.answer(settled)
         self._hand_out(asked, outcome.claimed, marks)
 
-    def _hand_out(
-        self, asked: Sequence[Asked], claimed: Sequence[Claimed | None], marks: dict[str, set[Line]]
-    ) -> None:
+    def _hand_out(self, asked: Sequence[Asked], claimed: Sequence[Claimed | None], marks: dict[str, set[Line]]) -> None:
         work: dict[HeldPoll, list[Claimed]] = {}
         served: dict[Line, int] = {}
         for each, claim in zip(asked, claimed, strict=True):
@@ -184,7 +186,12 @@ class Dispatcher:
                 self._wake(line[0])
 
     async def _load_facts(self, runner_id: str) -> RunnerFacts:
-        facts = await self._database.read(runners.facts, runner_id)
+        found = await self._database.read(runners.facts, runner_id=runner_id)
+        if not found:
+            raise Refusal(problem("unauthenticated", "the runner is not known; it must enrol again"))
+        # It polls, so it is there; which slots are free it knows best.
+        there = RunnerStatus.ERROR if found[0].status is RunnerStatus.ERROR else RunnerStatus.IDLE
+        facts = msgspec.structs.replace(found[0], status=there, busy=frozenset())
         self._facts[runner_id] = facts
         return facts
 
@@ -202,8 +209,11 @@ class Dispatcher:
         if kind == "queue":
             self._polls.may_have_work(identity)
             self._wake(identity)
-        elif kind == "runner":
+        elif kind == "facts":
             self._facts.pop(identity, None)
+        elif kind == "pool":
+            self._facts.clear()
+        elif kind == "runner":
             poll = self._polls.of(identity)
             if poll is not None:
                 poll.answer(Told())

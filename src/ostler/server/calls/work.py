@@ -71,7 +71,9 @@ class WorkCalls:
         if not settled.repeated:
             self._metrics.jobs_finished.labels(call.body.conclusion).inc()
         following = call.body.next
-        reply = None if following is None else await self._poll(call.runner, msgspec.structs.replace(following, wait_ms=0))
+        reply = (
+            None if following is None else await self._poll(call.runner, msgspec.structs.replace(following, wait_ms=0))
+        )
         return FinishReply(settled.state.value, reply)
 
     async def _poll(self, runner: RunnerCaller, request: ClaimRequest) -> ClaimReply:
@@ -91,6 +93,12 @@ class WorkCalls:
                 return ClaimReply(retry_after_ms=_MOVE_ON_MS)
             if self._effects.clock.monotonic() >= ends:
                 return ClaimReply()
+
+    def bare_claim(self, claimed: Claimed) -> Claim:
+        """Return a claim as people may see it: secrets only by name."""
+        claim = self._claim(claimed)
+        hidden = dict.fromkeys(claim.spec.secrets, "")
+        return msgspec.structs.replace(claim, spec=msgspec.structs.replace(claim.spec, secrets=hidden))
 
     def _claim(self, claimed: Claimed) -> Claim:
         return Claim(

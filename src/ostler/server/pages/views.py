@@ -140,7 +140,10 @@ class WaterfallRow(Struct, frozen=True, kw_only=True):
 
 
 class JobView(Struct, frozen=True, kw_only=True):
-    """The job whose steps and log the run page shows. ``why`` says why it waits, if it does."""
+    """The job whose steps and log the run page shows.
+
+    ``why`` says why it waits, if it does. ``attempt`` is 0 before the first; ``live`` until its log is complete.
+    """
 
     id: str
     name: str

@@ -7,6 +7,8 @@ class CommandPalette extends HTMLElement {
   #abort = null;
 
   connectedCallback() {
+    const key = document.querySelector("[data-open-palette] kbd");
+    if (key) key.textContent = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K";
     document.addEventListener("keydown", (event) => {
       if (event.key !== "k" || !(event.metaKey || event.ctrlKey) || event.altKey) return;
       event.preventDefault();

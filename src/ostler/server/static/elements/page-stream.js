@@ -1,6 +1,6 @@
 // <page-stream>: the one event stream of a page. What may change on the page says so in its markup
 // (`data-topic="runs"`) or by a `stream-subscribe` event (the log, whose topic moves on as it is
-// read). A `changed` event goes to every element of that topic, where htmx fetches it anew; `log`
+// read, and null once nobody reads it). A `changed` event goes to every element of that topic, where htmx fetches it anew; `log`
 // and `end` events go on as `stream-log`. A lost stream comes back by itself, from where it was.
 
 const COALESCE = 250;
@@ -52,7 +52,7 @@ class PageStream extends HTMLElement {
 
   #open() {
     this.#close();
-    const topics = [...this.#topics, ...[...this.#asked].map((topic) => topic())];
+    const topics = [...this.#topics, ...[...this.#asked].map((topic) => topic()).filter(Boolean)];
     if (topics.length === 0) return;
     const stream = new EventSource(`/stream?topics=${encodeURIComponent(topics.join(","))}`);
     this.#stream = stream;

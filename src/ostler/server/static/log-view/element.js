@@ -16,6 +16,7 @@ import { buildParts, press } from "./toolbar.js";
 import { kindOf } from "./line.js";
 import { Viewport } from "./viewport.js";
 
+const RETRY_PAUSE = 2000;
 const LIVE_PAUSE = 50; // milliseconds between drawings of a running log: nobody reads faster
 
 export class LogView extends HTMLElement {
@@ -33,10 +34,8 @@ export class LogView extends HTMLElement {
     if (this.source) return;
     const job = this.getAttribute("job");
     this.source = new LogSource(`/api/v1/jobs/${encodeURIComponent(job)}/log`, this.getAttribute("attempt"));
-    const asked = readHash(location.hash);
-    const live = this.hasAttribute("live");
-    this.#following = live && !asked;
-    const opened = this.source.open(asked ? Math.max(1, asked.first - 128) : live ? -256 : 1);
+    this.#following = this.hasAttribute("live") && !readHash(location.hash);
+    const opened = this.#open();
     this.parts = buildParts(this.getAttribute("label") ?? "Log");
     this.finder = this.#makeFinder();
     this.append(...this.parts.all);
@@ -45,7 +44,12 @@ export class LogView extends HTMLElement {
     });
     this.#listen();
     this.#applyLook();
-    opened.then(() => this.#opened(asked));
+    opened.then(() => this.#opened());
+  }
+
+  #open() {
+    const asked = readHash(location.hash);
+    return this.source.open(asked ? Math.max(1, asked.first - 128) : this.#following ? -256 : 1);
   }
 
   disconnectedCallback() {
@@ -69,14 +73,15 @@ export class LogView extends HTMLElement {
     this.#select(line);
   }
 
-  #opened(asked) {
+  #opened() {
+    const asked = readHash(location.hash);
     this.#takeSteps();
     if (asked) this.#goTo(asked);
     else if (this.#following) this.viewport.toEnd();
     if (this.source.complete) return;
     this.dispatchEvent(new CustomEvent("stream-subscribe", {
       bubbles: true,
-      detail: { topic: () => `log:${this.getAttribute("job")}:${this.source.bytes}` },
+      detail: { topic: () => this.isConnected && !this.source.complete && `log:${this.getAttribute("job")}:${this.source.bytes}` },
     }));
   }
 
@@ -87,7 +92,7 @@ export class LogView extends HTMLElement {
     const on = (target, name, action) => target.addEventListener(name, action, { signal });
     on(this.source, "loaded", () => this.#changed());
     on(this.source, "grown", () => this.#grown());
-    on(this.source, "failed", () => this.#state());
+    on(this.source, "failed", () => this.#retry());
     on(this.viewport, "drawn", () => this.#drawn());
     on(this.viewport, "moved", ({ detail }) => detail.up && this.#follow(false));
     on(document, "stream-log", ({ detail }) => this.#streamed(detail));
@@ -110,7 +115,30 @@ export class LogView extends HTMLElement {
 
   #takeSteps() {
     const list = document.getElementById(this.getAttribute("steps"));
-    if (list && this.#rows.setSteps(readSteps(list))) this.#redraw();
+    if (!list) return;
+    const { attempt, started } = list.dataset;
+    if (attempt && attempt !== this.getAttribute("attempt")) return this.#showAttempt(attempt, started);
+    if (started) this.setAttribute("started", started);
+    if (this.#rows.setSteps(readSteps(list))) this.#redraw();
+  }
+
+  /** A new attempt has a log of its own: a fresh view takes this one's place. */
+  #showAttempt(attempt, started) {
+    const fresh = this.cloneNode(false);
+    fresh.setAttribute("attempt", attempt);
+    fresh.setAttribute("started", started ?? "");
+    fresh.toggleAttribute("live", true);
+    this.replaceWith(fresh);
+  }
+
+  #retry() {
+    this.#state();
+    clearTimeout(this.retrying);
+    this.retrying = setTimeout(() => {
+      if (!this.isConnected) return;
+      if (this.source.total === 0) this.#open();
+      else this.viewport.refresh();
+    }, RETRY_PAUSE);
   }
 
   #streamed(detail) {
