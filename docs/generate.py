@@ -10,11 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from docs.generators import errors, states
+from docs.generators import errors, protocol, settings, states
 
 FOLDER: Final = Path(__file__).parent
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "reference/errors.md": errors.page,
+    "reference/protocol.md": protocol.page,
+    "reference/settings.md": settings.page,
     "reference/states.md": states.page,
 }
 
