@@ -53,9 +53,14 @@ class Session:
         self._tools = tools
         self.settings = RunnerSettings(heartbeat_ms=10_000, hold_ms=50_000, log_chunk_bytes=256 << 10)
         self.connected = False
+        self._met = False
 
     async def hello(self, held: list[HeldAttempt]) -> HelloReply:
-        """Connect; raises what the client raises, and ``ProtocolRefused`` if the versions do not fit."""
+        """Connect; raises what the client raises, and ``ProtocolRefused`` if the versions do not fit.
+
+        Before the first contact there is no heartbeat that could end a pause, so nothing of ours counts as a failure.
+        """
+        first = not self._met
         self.connected = False
         introduction = self._introduction
         request = HelloRequest(
@@ -71,12 +76,12 @@ class Session:
             held=held,
         )
         try:
-            reply = await self._client.call(table.HELLO, request=request)
+            reply = await self._client.call(table.HELLO, request=request, probe=first)
         except ProblemError as error:
             if error.code == "version_unsupported":
                 raise ProtocolRefused(str(error), fix="Upgrade the agent or the server, whichever is older.") from error
             raise
         self.settings = reply.settings
-        self.connected = True
+        self.connected = self._met = True
         self._log.info("connected", server_version=reply.server_version, held=len(held))
         return reply
