@@ -41,6 +41,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     measured: float
     unit: str
     spread: float
+    """Of the measurements or of the floor, whichever is the noisier."""
     floor: float | None = None
     floor_name: str = ""
     ratio: float | None = None
@@ -88,7 +89,7 @@ def compared(
         what=what,
         measured=sample.median,
         unit=unit,
-        spread=sample.spread,
+        spread=max(sample.spread, floor.sample.spread),
         floor=floor.sample.median,
         floor_name=floor.name,
         ratio=ratio,

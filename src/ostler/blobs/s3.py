@@ -40,6 +40,9 @@ class Credentials(NamedTuple):
     secret_key: str
     session_token: str | None = None
 
+    def __repr__(self) -> str:
+        return f"Credentials({self.access_key!r}, ...)"
+
 
 class Bucket(NamedTuple):
     """Which bucket, and how to reach it."""

@@ -89,6 +89,7 @@ def test_no_description_and_no_error_shows_a_credential() -> None:
     store = open_blobs("s3://key:hidden@bucket/p?endpoint=http://localhost:1", {})
     assert isinstance(store, S3Blobs)
     assert "hidden" not in store.description
+    assert "hidden" not in repr(bucket_of("s3://key:hidden@bucket?region=x", {}))
     with pytest.raises(InvalidBlobsUrl) as caught:
         open_blobs("s3://key:hidden@bucket", {})
     assert "hidden" not in str(caught.value)

@@ -25,6 +25,11 @@ def test_a_figure_is_judged_by_its_ratio_to_the_floor() -> None:
     assert compared("1.6", "jobs", 80.0, "/s", FLOOR, at_least=0.8).verdict == "met"
 
 
+def test_a_figure_is_as_noisy_as_the_floor_it_stands_on() -> None:
+    shaky = Floor("fdatasync", "/s", Sample(100.0, 0.9))
+    assert compared("2.2", "claims", Sample(500.0, 0.1), "/s", shaky, at_least=5).spread == 0.9
+
+
 def test_without_a_goal_there_is_no_verdict() -> None:
     assert absolute("blobs", "reads", 1.0, "ms").verdict == "no goal"
 
