@@ -4,9 +4,12 @@ A stop first tells the application to drain, which answers every held poll and e
 connections closed. Without that order a server with open streams would not stop before its time-out.
 """
 
+import asyncio
+import contextlib
 import errno
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import FrameType
 
 import uvicorn
@@ -16,6 +19,7 @@ from ostler.server.errors import PortInUse
 
 _GRACE_SECONDS = 10
 _BACKLOG = 16_384
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class GracefulServer(uvicorn.Server):
@@ -29,6 +33,18 @@ class GracefulServer(uvicorn.Server):
         """Begin to stop; a second signal cuts the remaining connections."""
         self._drain()
         super().handle_exit(sig, frame)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Stop on a signal, and leave what follows to the program: uvicorn's own way kills it before it can tidy up."""
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
 
     def stop(self) -> None:
         """Begin to stop without a signal."""
