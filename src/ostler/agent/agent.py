@@ -39,6 +39,8 @@ from ostler.protocol.v1.runner_messages import (
 
 _BYE_SECONDS = 5.0
 _CLEANING_SECONDS = 10.0
+_TOOLS_SECONDS = 0.3
+"""How long the first hello waits for the tools; some take seconds to tell their version."""
 _LONGEST_CONNECT_WAIT_SECONDS = 15.0
 
 
@@ -56,6 +58,7 @@ class Agent:
         self._draining = False
         self._ended = asyncio.Event()
         self._detached = False
+        self._hello_due = False
         self.slots = Slots(settings.job_kinds, parts.effects.ids)
         self.journal = Journal(parts.disk)
         self.identity = self._make_identity()
@@ -116,16 +119,26 @@ class Agent:
         try:
             await self.enrolment.first()
             await self._resume()
-            self._tools = await detecting
+            await asyncio.wait({detecting}, timeout=_TOOLS_SECONDS)
+            detecting.add_done_callback(self._learn_tools)
+            await self._connect()
+            self.ready.set()
+            await self._loop()
         finally:
             await _cancelled(detecting)
-        await self._connect()
-        self.ready.set()
+
+    async def _loop(self) -> None:
         loops = [asyncio.create_task(loop) for loop in (self.heartbeat.run(), self._watch_disk(), self._poll())]
         try:
             await asyncio.gather(*loops)
         finally:
             await _cancelled(*loops)
+
+    def _learn_tools(self, detecting: asyncio.Task[dict[str, str]]) -> None:
+        """Say hello again between two polls, if the tools were found only after the first one."""
+        if not detecting.cancelled():
+            self._tools = detecting.result()
+            self._hello_due = self.session.connected
 
     async def _resume(self) -> None:
         """Take up what an earlier agent left; jobs are followed whether or not the server can be reached."""
@@ -151,6 +164,9 @@ class Agent:
         while True:
             if self._refusal is not None:
                 await self._return(self._refusal)
+            if self._hello_due:
+                self._hello_due = False
+                await self._connect()
             self._check_disk()
             try:
                 await self.poller.turn()
