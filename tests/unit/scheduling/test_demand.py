@@ -18,7 +18,7 @@ RUNNER = RunnerFacts(
 )
 JOB = DemandClass(id="dem_1", pool_id="pool_1", kind=JobKind.CI, labels=("linux",))
 
-SHORTCOMINGS = [
+SHORTCOMINGS: list[tuple[str, DemandClass, dict[str, object], str]] = [
     ("another pool", JOB, {"pool_id": "pool_2"}, "it serves another pool"),
     ("label", JOB, {"labels": frozenset({"gpu"})}, "label `linux`"),
     ("kind", JOB, {"kinds": frozenset({JobKind.DEPLOYMENT})}, "it does not take ci jobs"),
