@@ -73,6 +73,7 @@ export class LogSource extends EventTarget {
 
   /** Lines pushed by the server: `{first_line, lines, total_lines, offset}` or `{skipped_to}`. */
   append(event) {
+    this.failure = null;
     this.#streaming = true; // from now on the stream says how long the log is, and has what is new
     if (event.lines?.length) {
       const next = this.#newest.first + this.#newest.lines.length;
