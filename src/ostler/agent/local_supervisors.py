@@ -157,12 +157,14 @@ class LocalSupervisors:
         self._busy: list[_Process] = []
         self._followed: dict[tuple[str, int], LocalSupervisor] = {}
         self._closed = False
+        self._warm = False
         self._ready = sorted(root.glob("ready-*"))
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def warm_up(self) -> None:
-        """Start idle supervisors now rather than with the first job."""
-        while len(self._idle) < self._slots and not self._closed:
+        """Have one supervisor for each slot. One that dies idle is not replaced before the next job needs it."""
+        self._warm = True
+        while len(self._idle) + len(self._busy) < self._slots and not self._closed:
             self._idle.append(self._start())
 
     async def launch(self, order: JobOrder) -> Supervisor:
@@ -175,6 +177,7 @@ class LocalSupervisors:
             raise SupervisorError(f"no directory for the attempt: {reason}") from reason
         attempt = await self._hand_over(directory, order)
         self._followed[order.job_id, order.fence] = attempt
+        asyncio.get_running_loop().call_soon(self.warm_up)
         return attempt
 
     async def adopt(self, job_id: str, fence: int) -> Supervisor | None:
@@ -195,6 +198,8 @@ class LocalSupervisors:
         return attempt
 
     def found(self) -> list[tuple[str, int]]:
+        if not self._warm:
+            self.warm_up()
         attempts: list[tuple[str, int]] = []
         for path in sorted(self._root.iterdir()):
             job_id, _, fence = path.name.rpartition(".")
@@ -226,7 +231,7 @@ class LocalSupervisors:
         self._idle.append(process)
 
     def ended(self, process: _Process) -> None:
-        """Forget a process that is gone, and keep another ready in its place."""
+        """Forget a process that is gone."""
         for processes in (self._idle, self._busy):
             with contextlib.suppress(ValueError):
                 processes.remove(process)

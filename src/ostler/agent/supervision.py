@@ -177,7 +177,10 @@ class Supervisors(Protocol):
         ...
 
     def found(self) -> list[tuple[str, int]]:
-        """Return the attempts that have a directory here: those to adopt or to discard after a restart."""
+        """Return the attempts that have a directory here: those to adopt or to discard after a restart.
+
+        An agent asks this first of all, so it is also when whatever takes time to start is started.
+        """
         ...
 
     async def discard(self, job_id: str, fence: int) -> None:

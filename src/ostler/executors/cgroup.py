@@ -46,6 +46,9 @@ class Cgroups:
 
     def __init__(self, hierarchies: list[Hierarchy]) -> None:
         usable = [one for one in hierarchies if _make(one.base)]
+        for one in usable:
+            if one.version == 2:
+                one.controllers = _handed_down(one)
         self.by_controller: dict[str, Hierarchy] = {
             controller: one for one in usable for controller in _CONTROLLERS if controller in one.controllers
         }
@@ -232,6 +235,15 @@ def _mounted(mountinfo: str, places: dict[str, str]) -> list[Hierarchy]:
         offered = _text(f"{home}/cgroup.controllers").split() if kind == "cgroup2" else names
         found.append(Hierarchy(2 if kind == "cgroup2" else 1, home, frozenset(offered)))
     return found
+
+
+def _handed_down(one: Hierarchy) -> frozenset[str]:
+    """Ask that jobs' cgroups get controllers, and return those that they do get."""
+    for parent in (os.path.dirname(one.base), one.base):
+        for controller in _CONTROLLERS:
+            if controller in one.controllers:
+                _write(f"{parent}/cgroup.subtree_control", f"+{controller}")
+    return frozenset(_text(f"{one.base}/cgroup.subtree_control").split())
 
 
 def _own_path() -> str:

@@ -2,7 +2,7 @@
 
 The free space is one system call, made every second. Measuring a tree is expensive, so it is done in small slices
 between other work, and only when the file system lost as much space since the last time as the job had left; an
-unconditional look every half minute covers space that others gave back meanwhile.
+unconditional look now and then, the rarer the longer it takes, covers space that others gave back meanwhile.
 """
 
 from __future__ import annotations
@@ -17,14 +17,25 @@ if TYPE_CHECKING:
 
 FLOOR_BYTES = 64 << 20
 _SLICE_MS = 5
-_LOOK_ANYWAY_MS = 30_000
+_LOOK_ANYWAY_MS = 5_000
+_REST_FACTOR = 50
 _BLOCK = 512
 
 
 class DiskWatch:
     """``fault`` is asked now and then and answers with what is wrong, or nothing."""
 
-    __slots__ = ("_floor", "_free_then", "_left_then", "_measured_at", "_path", "_quota", "_walk")
+    __slots__ = (
+        "_floor",
+        "_free_then",
+        "_left_then",
+        "_look_after",
+        "_measured_at",
+        "_path",
+        "_quota",
+        "_walk",
+        "_walk_began",
+    )
 
     def __init__(self, path: str, quota: int, floor: int) -> None:
         self._path: str = path
@@ -34,6 +45,8 @@ class DiskWatch:
         self._measured_at: int = now_ms()
         self._free_then: int = free_bytes(path)
         self._left_then: int = quota
+        self._look_after: int = _LOOK_ANYWAY_MS
+        self._walk_began: int = 0
 
     @property
     def busy(self) -> bool:
@@ -48,9 +61,10 @@ class DiskWatch:
         if not self._quota:
             return ""
         now = now_ms()
-        due = self._free_then - free >= self._left_then or now - self._measured_at >= _LOOK_ANYWAY_MS
+        due = self._free_then - free >= self._left_then or now - self._measured_at >= self._look_after
         if self._walk is None and due:
             self._walk = _measure(self._path)
+            self._walk_began = now
         return self._advance(now, free)
 
     def _advance(self, now: int, free: int) -> str:
@@ -65,6 +79,7 @@ class DiskWatch:
                 return ""
         self._walk = None
         self._measured_at, self._free_then = now, free
+        self._look_after = max(_LOOK_ANYWAY_MS, _REST_FACTOR * (now_ms() - self._walk_began))
         return ""
 
 
