@@ -66,3 +66,22 @@ def test_any_colour_can_be_read(open_page: OpenPage, theme: Theme) -> None:
         }"""
     )
     assert worst >= 4.5
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_sixteen_colours_can_be_read(open_page: OpenPage, theme: Theme) -> None:
+    page = open_page(log_page("job_build"), theme=theme, wait=ROW)
+    faint = page.evaluate(
+        """async () => {
+          const { contrast } = await import("/static/log-view/colour.js");
+          const parts = (colour) => colour.match(/[0-9.]+/g).slice(0, 3).map(Number);
+          const view = document.querySelector("log-view");
+          const paper = parts(getComputedStyle(view).backgroundColor);
+          const sample = document.querySelector(".log-text").appendChild(document.createElement("span"));
+          return [...Array(16).keys()].filter((index) => {
+            sample.className = `ansi-${index}`;
+            return contrast(parts(getComputedStyle(sample).color), paper) < 4.5;
+          });
+        }"""
+    )
+    assert faint == []

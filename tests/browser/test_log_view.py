@@ -164,13 +164,19 @@ def test_following_pauses_on_scroll_and_goes_on_when_asked(open_page: OpenPage) 
     expect(follow).to_have_attribute("aria-pressed", "false")
     newest = page.get_by_role("button", name="Jump to newest")
     expect(newest).to_contain_text("lines)")
-    page.wait_for_timeout(300)
+    grow(page, 4_000)  # until the wheel has come to rest
     still = top_line(page)
-    page.wait_for_timeout(600)
+    grow(page, 12_000)
     assert top_line(page) == still
     newest.click()
     expect(follow).to_have_attribute("aria-pressed", "true")
     expect(newest).to_be_hidden()
+
+
+def grow(page: Page, lines: int) -> None:
+    """Waits until a live log has so many lines more."""
+    total = page.evaluate("document.querySelector('log-view').source.total")
+    wait_until(page, f"document.querySelector('log-view').source.total > {total + lines}")
 
 
 def test_the_whole_history_is_there_while_live(open_page: OpenPage) -> None:

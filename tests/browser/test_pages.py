@@ -23,6 +23,7 @@ PAGES = (
     log_page("job_build"),
     log_page("job_torture"),
     log_page("job_empty"),
+    log_page("job_live"),
 )
 
 
