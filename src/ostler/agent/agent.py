@@ -120,7 +120,10 @@ class Agent:
             await self.enrolment.first()
             await self._resume()
             await asyncio.wait({detecting}, timeout=_TOOLS_SECONDS)
-            detecting.add_done_callback(self._learn_tools)
+            if detecting.done():
+                self._tools = detecting.result()
+            else:
+                detecting.add_done_callback(self._learn_tools)
             await self._connect()
             self.ready.set()
             await self._loop()
@@ -194,7 +197,7 @@ class Agent:
                 if isinstance(error, ProblemError) and error.code in LOST:
                     self._refused(error)
                     return
-                longest = min(_LONGEST_CONNECT_WAIT_SECONDS, 0.25 * 2**failures)
+                longest = min(_LONGEST_CONNECT_WAIT_SECONDS, 0.25 * 2 ** min(failures, 10))
                 await asyncio.sleep(self._parts.effects.random.uniform(0, longest))
             else:
                 for directive in reply.directives:

@@ -69,5 +69,5 @@ class Enrolment:
             else:
                 return
             self._log.warning("enrolment_delayed", reason=reason)
-            longest = min(_LONGEST_WAIT_SECONDS, 0.25 * 2**failures)
+            longest = min(_LONGEST_WAIT_SECONDS, 0.25 * 2 ** min(failures, 10))
             await asyncio.sleep(self._random.uniform(0, longest))

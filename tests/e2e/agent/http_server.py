@@ -4,7 +4,7 @@ Faults that lose a request or a reply really close the connection.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from ostler.client.transport import HttpRequest, HttpResponse, TransportError
@@ -58,7 +58,7 @@ class HttpServer:
 
 
 @asynccontextmanager
-async def serving(plane: ControlPlane | None = None) -> AsyncIterator[HttpServer]:
+async def serving(plane: ControlPlane | None = None) -> AsyncGenerator[HttpServer]:
     server = HttpServer(plane or ControlPlane())
     await server.start()
     try:

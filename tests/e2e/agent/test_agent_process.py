@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _MEMORY_LIMIT_KIB = 50 * 1024
 @asynccontextmanager
 async def agent(
     server: HttpServer, directory: Path, *arguments: str, **extra: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
+) -> AsyncGenerator[asyncio.subprocess.Process]:
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(directory),

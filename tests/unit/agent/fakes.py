@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import Callable
+from typing import Self
 
 from ostler.agent.agent import Agent
 from ostler.agent.errors import SupervisorError
@@ -10,26 +11,24 @@ from ostler.agent.logging import Log
 from ostler.agent.parts import AgentParts, AgentSettings
 from ostler.agent.supervision import JobOrder, JobResult, StepEvent
 from ostler.client.policy import Policy
-from ostler.effects import Effects, system_effects
+from ostler.effects import Effects
 from ostler.logs.frame import decode_all
 from ostler.logs.writer import LogWriter
 from ostler.protocol.v1.runner_messages import Metrics, SystemInfo
 from tests.unit.agent.control_plane import REGISTRATION_TOKEN, ControlPlane, MemoryTransport
-
-
-class Crash(BaseException):
-    """The agent's process ends here."""
+from tests.unit.client.simulated import simulated_effects
 
 
 class MemoryDisk:
-    """What is not synced is lost in a crash; ``crash_at`` ends the process at the n-th synced append."""
+    """What is not synced is lost in a crash."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.durable: dict[str, bytes] = {}
         self.free = 1 << 40
         self.full = False
-        self.syncs: list[bytes] = []
+        self.syncs = 0
+        self.on_append: Callable[[bytes], None] | None = None
 
     def append(self, path: str, data: bytes, *, sync: bool) -> None:
         if self.full:
@@ -37,7 +36,9 @@ class MemoryDisk:
         self.files[path] = self.files.get(path, b"") + data
         if sync:
             self.durable[path] = self.files[path]
-            self.syncs.append(data)
+            self.syncs += 1
+        if self.on_append is not None:
+            self.on_append(data)
 
     def write(self, path: str, data: bytes) -> None:
         if self.full:
@@ -241,14 +242,14 @@ class Bench:
         self.transport = MemoryTransport(self.plane)
         self.disk = MemoryDisk()
         self.supervisors = FakeSupervisors()
-        self.effects: Effects = system_effects()
+        self.effects: Effects = simulated_effects()
         self.token = REGISTRATION_TOKEN
         self.records: list[dict[str, object]] = []
         self._settings = settings
         self._task: asyncio.Task[None] | None = None
         self.agent = self._make()
 
-    async def __aenter__(self) -> "Bench":
+    async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self.agent.run())
         return self
 
