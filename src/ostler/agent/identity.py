@@ -12,7 +12,6 @@ import asyncio
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,6 +20,7 @@ from ostler.agent.delivery import LOST
 from ostler.agent.disk import Disk
 from ostler.agent.logging import Log
 from ostler.client.caller import Client
+from ostler.client.dates import http_date
 from ostler.client.errors import ProblemError
 from ostler.client.transport import TransportError
 from ostler.effects import Effects
@@ -32,7 +32,6 @@ PATH = "identity.json"
 CANDIDATE_PATH = "identity.new.json"
 AUDIENCE = "ostler"
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ASSERTION_SECONDS = 60
 _SECOND = 1_000_000
 _NOTEWORTHY_SKEW_SECONDS = 30
@@ -236,17 +235,6 @@ class RunnerIdentity:
         if self._client is None:
             raise RuntimeError("the identity has no client")
         return self._client
-
-
-def http_date(text: str) -> int | None:
-    """Return the seconds since 1970 of a ``Date`` header such as ``Sun, 06 Nov 1994 08:49:37 GMT``."""
-    try:
-        _, day, month, year, time, _ = text.split(" ")
-        hour, minute, second = (int(part) for part in time.split(":"))
-        moment = datetime(int(year), _MONTHS.index(month) + 1, int(day), hour, minute, second, tzinfo=UTC)
-    except ValueError:
-        return None
-    return int(moment.timestamp())
 
 
 def _refusal(error: Exception) -> bool:
