@@ -53,6 +53,10 @@ class InlineDatabase:
         return self.run_now(function, *args, **kwargs)
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.read_now(function, *args, **kwargs)
+
+    def read_now(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Read without a loop, as an observer does after each commit."""
         self._require_open()
         return function(self._connection, *args, **kwargs)
 
@@ -88,6 +92,10 @@ class InlineDatabase:
         self._require_open()
 
     async def close(self) -> None:
+        self.close_now()
+
+    def close_now(self) -> None:
+        """Take part no longer; the last one to leave closes the database."""
         if self in self._replicas:
             self._replicas.remove(self)
         self.callbacks.clear()

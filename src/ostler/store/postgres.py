@@ -38,6 +38,14 @@ _FIRST_PAUSE: Final = 0.01
 _LONGEST_PAUSE: Final = 0.5
 _CONFLICTS: Final = frozenset({"40001", "40P01", "23505"})
 _AWAY: Final = frozenset({"25006", "57P01", "57P02", "57P03", "53300"})
+_SETTINGS: Final = {
+    "application_name": "ostler",
+    "jit": "off",
+    "random_page_cost": "1.1",
+    # A table that was never analyzed, right after a bulk of submissions, looks small: the planner would read it whole
+    # for each batch. Nothing on a hot path wants that, and where no index helps it still does.
+    "enable_seqscan": "off",
+}
 _PROBE = Sql("UPDATE organizations SET name = name WHERE id = 'org_default'")
 
 Notified = Callable[[object, int, str, object], None]
@@ -185,7 +193,7 @@ class PostgresDatabase:
             target_session_attrs="read-write",
             timeout=_CONNECT_SECONDS,
             command_timeout=60,
-            server_settings={"application_name": "ostler", "jit": "off"},
+            server_settings=_SETTINGS,
         )
 
     # Hints

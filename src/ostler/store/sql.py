@@ -125,6 +125,10 @@ class Update:
         arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), start=1))
         assignments = ", ".join(f"{name} = given.{name}" for name in values)
         found = " AND ".join(f"{table}.{name} = given.{name}" for name in keys)
+        # The list of first keys is repeated as a condition of its own, which the planner answers from the index; from
+        # the join alone it may conclude to read the whole table.
+        first = next(iter(keys))
+        found += f" AND {table}.{first} = ANY(${list(columns).index(first) + 1}::{keys[first]}[])"
         self._table: Final = table
         self._postgres: Final = (
             f"UPDATE {table} SET {assignments} FROM unnest({arrays}) AS given({', '.join(columns)}) WHERE {found}"

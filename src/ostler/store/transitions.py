@@ -22,6 +22,9 @@ from ostler.domain.run import RunState, reduce
 from ostler.store.database import hint
 from ostler.store.sql import Fields, Insert, Sql, Update, Value
 
+_ALONE = {state: reduce((state,)) for state in JobState}
+"""The state of a run of one job, which nearly all runs are."""
+
 ENDED_JOB = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 _ENDED_RUN = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED})
 
@@ -344,7 +347,7 @@ def _reduce_runs(connection: Connection, changes: Sequence[Change], now: int) ->
     for change in changes:
         if change.before.siblings > 1:
             families.append(change.job.run_id)
-        elif (state := reduce((change.job.state,))) is not reduce((change.before.job.state,)):
+        elif (state := _ALONE[change.job.state]) is not _ALONE[change.before.job.state]:
             by_state.setdefault(state, []).append(change.job.run_id)
     if families:
         # The lock comes first: whoever ends the last two jobs of a run at once must see each other.
