@@ -73,22 +73,30 @@ class LocalSupervisor:
         self._owns_link = own
 
     def look(self) -> None:
-        """Read what is new on disk."""
-        data = self._directory.read_from("events", self._events_read)
-        whole = data[: data.rfind(b"\n") + 1]
-        self._events_read += len(whole)
-        self._events += [msgspec.json.decode(line, type=StepEvent) for line in whole.splitlines()]
+        """Read all that is new on disk."""
+        self._read_events()
         self._log_length = self._spool.length()
         if self._result is None:
             self._result = self._directory.result()
         self._news.set()
 
+    def _read_events(self) -> None:
+        data = self._directory.read_from("events", self._events_read)
+        whole = data[: data.rfind(b"\n") + 1]
+        self._events_read += len(whole)
+        self._events += [msgspec.json.decode(line, type=StepEvent) for line in whole.splitlines()]
+
     def receive(self, message: dict[str, Any]) -> None:
         """Take a message of the supervisor's."""
         if "accepted" in message and not self.accepted.done():
             self.accepted.set_result(None)
-        elif "log" in message or "result" in message:
-            self.look()
+        elif "log" in message:
+            self._log_length = max(self._log_length, message["log"])
+            if message["event"] > len(self._events):
+                self._read_events()
+            if "result" in message:
+                self._result = self._directory.result()
+            self._news.set()
 
     def supervisor_ended(self) -> None:
         """Draw the conclusion: there is a result, or whatever is left has to be killed and the job reported lost."""

@@ -51,7 +51,10 @@ class ProcessExecutor:
         self._descriptor, self._wakeup = os.pipe()
         os.set_blocking(self._descriptor, False)
         os.set_blocking(self._wakeup, False)
-        signal.signal(signal.SIGCHLD, _noted)
+        # A command inherits what is ignored, not what is handled: handling what Python ignores spares it a reset.
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, note)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
 
     @property
@@ -227,9 +230,6 @@ def _become(program: str, command: Command, environment: dict[str, str], complai
         os.dup2(command.output, 1)
         os.dup2(command.output, 2)
         os.chdir(command.directory)
-        for number in _PLAIN_SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.execve(program, command.argv, environment)
     except OSError as reason:
         os.write(complain, b"%d" % (reason.errno or 0))
@@ -254,5 +254,5 @@ def _signal_group(group: int, number: int) -> None:
         pass
 
 
-def _noted(number: int, frame: FrameType | None) -> None:
-    """Let the signal reach the wakeup descriptor; ignored signals do not."""
+def note(number: int, frame: FrameType | None) -> None:
+    """Handle a signal by doing nothing: it still wakes the poll, and is back to its default in every command."""

@@ -77,11 +77,13 @@ async def until_log(attempt: Supervisor, text: bytes) -> bytes:
 
 def log_of(attempt: Supervisor) -> bytes:
     """The text so far, read as the agent does: in pieces."""
-    text = b""
-    while frames := attempt.log_frames(len(text), 10_000):
+    texts: list[bytes] = []
+    offset = 0
+    while frames := attempt.log_frames(offset, 10_000):
         for frame in decode_all(frames):
-            text += frame.text
-    return text
+            texts.append(frame.text)
+            offset = frame.header.next_offset
+    return b"".join(texts)
 
 
 async def run(root: Path, job: JobOrder) -> tuple[JobResult, bytes, Supervisor]:

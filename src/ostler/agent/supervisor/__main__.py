@@ -21,7 +21,7 @@ from ostler.agent.supervisor.directory import Directory
 from ostler.agent.supervisor.job import JobRun, Shutdown
 from ostler.agent.supervisor.order import Order
 from ostler.executors import kernel, tree
-from ostler.executors.process import ProcessExecutor
+from ostler.executors.process import ProcessExecutor, note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _harden() -> None:
     if os.getsid(0) != os.getpid():
         os.setsid()
     for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, note)
     kernel.forbid_dumps()
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
