@@ -1,104 +1,73 @@
-"""Which runner may take which job (model rules 4 to 6)."""
+"""Matching runners and demand classes: what matches lacks nothing, and what lacks something does not match."""
 
 import msgspec
-import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, strategies as some
 
 from ostler.domain.job import JobKind, Slot
 from ostler.domain.runner import Admission, RunnerStatus
-from ostler.scheduling.demand import DemandClass, RunnerFacts, by_pool, lacks, matching
+from ostler.scheduling.demand import DemandClass, RunnerFacts, by_pool, lacks, matching, suits
 
-RUNNER = RunnerFacts(
-    id="rnr_1",
-    name="alpha",
-    pool_id="pool_1",
-    labels=frozenset({"linux", "gpu"}),
-    kinds=frozenset({JobKind.CI, JobKind.DEPLOYMENT, JobKind.INSIGHTS_SCAN}),
-    isolation="sandbox",
+words = some.sampled_from(["linux", "x64", "arm64", "gpu"])
+levels = some.sampled_from(["process", "sandbox", "docker", "kubernetes"])
+pools = some.sampled_from(["pool_1", "pool_2"])
+names = some.sampled_from(["alpha", "beta"])
+
+demands = some.builds(
+    DemandClass,
+    id=some.uuids().map(str),
+    pool_id=pools,
+    kind=some.sampled_from(JobKind),
+    labels=some.frozensets(words).map(lambda chosen: tuple(sorted(chosen))),
+    runner_name=some.just("") | names,
+    isolation=some.just("") | levels,
 )
-JOB = DemandClass(id="dem_1", pool_id="pool_1", kind=JobKind.CI, labels=("linux",))
-
-SHORTCOMINGS: list[tuple[str, DemandClass, dict[str, object], str]] = [
-    ("another pool", JOB, {"pool_id": "pool_2"}, "it serves another pool"),
-    ("label", JOB, {"labels": frozenset({"gpu"})}, "label `linux`"),
-    ("kind", JOB, {"kinds": frozenset({JobKind.DEPLOYMENT})}, "it does not take ci jobs"),
-    ("offline", JOB, {"status": RunnerStatus.OFFLINE}, "it is offline"),
-    ("error", JOB, {"status": RunnerStatus.ERROR}, "it reports an error"),
-    ("paused", JOB, {"admission": Admission.PAUSED, "note": "coffee"}, "it is paused (coffee)"),
-    ("disabled", JOB, {"admission": Admission.DISABLED}, "it is disabled"),
-    ("busy", JOB, {"busy": frozenset({Slot.PRIMARY})}, "its primary slot is busy"),
-    ("name", msgspec.structs.replace(JOB, runner_name="beta"), {}, "its name is not `beta`"),
-    ("isolation", msgspec.structs.replace(JOB, isolation="docker"), {}, "isolation `docker` (it has `sandbox`)"),
-]
-
-
-def test_a_runner_that_fits_takes_the_job_and_lacks_nothing() -> None:
-    assert matching(RUNNER, [JOB]) == ("dem_1",)
-    assert lacks(RUNNER, JOB) == []
-
-
-@pytest.mark.parametrize(
-    ("job", "change", "reason"), [row[1:] for row in SHORTCOMINGS], ids=[r[0] for r in SHORTCOMINGS]
+runners = some.builds(
+    RunnerFacts,
+    id=some.just("rnr_1"),
+    name=names,
+    pool_id=pools,
+    labels=some.frozensets(words),
+    kinds=some.frozensets(some.sampled_from(JobKind)),
+    isolation=levels,
+    status=some.sampled_from(RunnerStatus),
+    admission=some.sampled_from(Admission),
+    busy=some.frozensets(some.sampled_from(Slot)),
 )
-def test_a_runner_that_does_not_fit_gets_nothing_and_says_why(
-    job: DemandClass, change: dict[str, object], reason: str
-) -> None:
-    runner = msgspec.structs.replace(RUNNER, **change)
-    assert matching(runner, [job]) == ()
-    assert lacks(runner, job) == [reason]
+
+PLAIN = DemandClass(id="dem_1", pool_id="pool_1", kind=JobKind.CI)
+RUNNER = RunnerFacts(id="rnr_1", name="alpha", pool_id="pool_1")
 
 
-def test_a_busy_primary_slot_leaves_the_auxiliary_one_free() -> None:
+@given(runners, some.lists(demands))
+def test_a_class_matches_exactly_if_nothing_is_lacking(runner: RunnerFacts, classes: list[DemandClass]) -> None:
+    matched = set(matching(runner, classes))
+    for demand in classes:
+        assert (demand.id in matched) == (lacks(runner, demand) == [])
+        if demand.id in matched:
+            assert suits(runner, demand)
+
+
+@given(runners, some.lists(demands), words)
+def test_one_more_label_never_loses_work(runner: RunnerFacts, classes: list[DemandClass], label: str) -> None:
+    richer = msgspec.structs.replace(runner, labels=runner.labels | {label})
+    assert set(matching(runner, classes)) <= set(matching(richer, classes))
+
+
+def test_each_slot_is_asked_for_by_itself() -> None:
     scan = DemandClass(id="dem_2", pool_id="pool_1", kind=JobKind.INSIGHTS_SCAN)
-    busy = msgspec.structs.replace(RUNNER, status=RunnerStatus.BUSY, busy=frozenset({Slot.PRIMARY}))
-    assert matching(busy, [JOB, scan]) == ("dem_2",)
-    full = msgspec.structs.replace(busy, busy=frozenset(Slot))
-    assert matching(full, [JOB, scan]) == ()
+    assert matching(RUNNER, [PLAIN, scan]) == ("dem_1", "dem_2")
+    assert matching(RUNNER, [PLAIN, scan], Slot.AUXILIARY) == ("dem_2",)
+    busy = msgspec.structs.replace(RUNNER, busy=frozenset({Slot.PRIMARY}))
+    assert matching(busy, [PLAIN, scan]) == ("dem_2",)
 
 
-def test_a_runner_without_a_list_of_kinds_takes_every_kind() -> None:
-    runner = msgspec.structs.replace(RUNNER, kinds=frozenset())
-    jobs = [msgspec.structs.replace(JOB, id=kind.value, kind=kind) for kind in JobKind]
-    assert matching(runner, jobs) == tuple(kind.value for kind in JobKind)
-    assert matching(runner, jobs, Slot.AUXILIARY) == ("insights_scan", "policy_evaluation")
+def test_stronger_isolation_serves_weaker_demands() -> None:
+    boxed = msgspec.structs.replace(PLAIN, isolation="sandbox")
+    assert not suits(RUNNER, boxed)
+    for level in ("sandbox", "docker", "kubernetes"):
+        assert suits(msgspec.structs.replace(RUNNER, isolation=level), boxed)
 
 
-def test_a_named_job_is_for_that_runner_only() -> None:
-    named = msgspec.structs.replace(JOB, runner_name="alpha")
-    assert matching(RUNNER, [named]) == ("dem_1",)
-    assert matching(msgspec.structs.replace(RUNNER, name="beta"), [named]) == ()
-
-
-def test_classes_are_matched_within_their_pool() -> None:
-    other = msgspec.structs.replace(JOB, id="dem_2", pool_id="pool_2")
-    assert by_pool([JOB, other]) == {"pool_1": [JOB], "pool_2": [other]}
-
-
-WORDS = st.sampled_from(["linux", "gpu", "arm", "eu"])
-
-
-@given(
-    st.builds(
-        RunnerFacts,
-        id=st.just("rnr"),
-        name=st.sampled_from(["alpha", "beta"]),
-        pool_id=st.sampled_from(["pool_1", "pool_2"]),
-        labels=st.frozensets(WORDS),
-        kinds=st.frozensets(st.sampled_from(JobKind)),
-        isolation=st.sampled_from(["process", "sandbox", "docker"]),
-        status=st.sampled_from(RunnerStatus),
-        admission=st.sampled_from(Admission),
-        busy=st.frozensets(st.sampled_from(Slot)),
-    ),
-    st.builds(
-        DemandClass,
-        id=st.just("dem"),
-        pool_id=st.sampled_from(["pool_1", "pool_2"]),
-        kind=st.sampled_from(JobKind),
-        labels=st.frozensets(WORDS, max_size=2).map(lambda labels: tuple(sorted(labels))),
-        runner_name=st.sampled_from(["", "alpha"]),
-        isolation=st.sampled_from(["", "sandbox"]),
-    ),
-)
-def test_a_runner_takes_a_job_exactly_if_it_lacks_nothing(runner: RunnerFacts, job: DemandClass) -> None:
-    assert (matching(runner, [job]) == ("dem",)) == (lacks(runner, job) == [])
+def test_classes_are_grouped_by_pool() -> None:
+    other = msgspec.structs.replace(PLAIN, id="dem_2", pool_id="pool_2")
+    assert by_pool([PLAIN, other]) == {"pool_1": [PLAIN], "pool_2": [other]}
