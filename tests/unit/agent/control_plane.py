@@ -38,9 +38,9 @@ class Fault(NamedTuple):
 class Refusal(Exception):
     """The problem that answers a call."""
 
-    def __init__(self, code: str, **more: Any) -> None:
+    def __init__(self, code: str, detail: str = "", *, expected: int | None = None) -> None:
         super().__init__(code)
-        self.problem = problem(code, **more)
+        self.problem = problem(code, detail, expected=expected)
 
 
 class FakeJob:
@@ -87,9 +87,17 @@ class ControlPlane:
 
     # What tests do.
 
-    async def submit(self, name: str, *scripts: str, kind: JobKind = JobKind.CI, **spec: Any) -> FakeJob:
+    async def submit(
+        self,
+        name: str,
+        *scripts: str,
+        kind: JobKind = JobKind.CI,
+        env: dict[str, str] | None = None,
+        secrets: dict[str, str] | None = None,
+    ) -> FakeJob:
         steps = [StepSpec(name=f"step {index}", script=text) for index, text in enumerate(scripts or ("true",))]
-        job = FakeJob(f"job_{len(self.jobs):02}", JobSpec(name=name, steps=steps, **spec), kind)
+        spec = JobSpec(name=name, steps=steps, env=env or {}, secrets=secrets or {})
+        job = FakeJob(f"job_{len(self.jobs):02}", spec, kind)
         self.jobs[job.id] = job
         await self.poke()
         return job
@@ -118,9 +126,7 @@ class ControlPlane:
         if fault and fault.kind == "lost_request":
             raise TransportError("the connection was lost", sent=True)
         try:
-            if fault and fault.kind == "problem":
-                raise Refusal(fault.code, expected=fault.expected)
-            reply = await self._act(endpoint, request, path)
+            reply = await self._act(endpoint, request, path, fault)
         except Refusal as refusal:
             headers = {"content-type": "application/problem+json", "date": self.date}
             if fault and fault.retry_after:
@@ -133,7 +139,11 @@ class ControlPlane:
         body = b"" if isinstance(reply, Nothing) else msgspec.json.encode(reply)
         return HttpResponse(endpoint.status, {"content-type": "application/json", "date": self.date}, body)
 
-    async def _act(self, endpoint: Endpoint[Any, Any], request: HttpRequest, path: dict[str, str]) -> object:
+    async def _act(
+        self, endpoint: Endpoint[Any, Any], request: HttpRequest, path: dict[str, str], fault: Fault | None
+    ) -> object:
+        if fault and fault.kind == "problem":
+            raise Refusal(fault.code, expected=fault.expected)
         runner = ""
         if endpoint.auth == "runner":
             runner = self._authenticated(request.headers.get("authorization", ""))
@@ -175,7 +185,7 @@ class ControlPlane:
         except (InvalidSignature, KeyError):
             raise Refusal("assertion_refused") from None
         if claims["jti"] in self.jtis:
-            raise Refusal("assertion_refused", detail="replayed")
+            raise Refusal("assertion_refused", "replayed")
         self.jtis.append(claims["jti"])
         token = f"access-{len(self.jtis)}"
         self.access[token] = claims["sub"]
