@@ -45,6 +45,13 @@ class Reply(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
+class Absent(NamedTuple):
+    """Why no row answers a request, and the headers that say so."""
+
+    problem: Problem
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
 class ClientGone(Exception):
     """The caller closed the connection before its request was whole."""
 
@@ -84,8 +91,9 @@ class Router:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         request_id = _request_id(headers.get("x-request-id", "")) or self._ids.new("req")
         found = self._find(scope["method"], scope["path"])
-        if isinstance(found, Problem):
-            await _send(send, _refused(found, request_id), request_id)
+        if isinstance(found, Absent):
+            reply = _refused(found.problem, request_id)
+            await _send(send, reply._replace(headers=reply.headers + found.headers), request_id)
             return
         route, values = found
         structlog.contextvars.bind_contextvars(request_id=request_id)
@@ -109,13 +117,11 @@ class Router:
         self._metrics.count_call(route.endpoint.name, reply.status)
         await _send(send, reply, request_id)
 
-    def _find(self, method: str, path: str) -> tuple[Route, dict[str, str]] | Problem:
+    def _find(self, method: str, path: str) -> tuple[Route, dict[str, str]] | Absent:
         methods = self._plain.get(path)
         if methods is not None:
             route = methods.get(method)
-            if route is not None:
-                return route, {}
-            return problem("method_not_allowed", f"{method} {path}; allowed: {', '.join(sorted(methods))}")
+            return (route, {}) if route is not None else _method_not_allowed(method, path, methods)
         segments = path.split("/")
         allowed: list[str] = []
         for route in self._patterns.get(len(segments), ()):
@@ -126,8 +132,8 @@ class Router:
                 return route, values
             allowed.append(route.endpoint.method)
         if allowed:
-            return problem("method_not_allowed", f"{method} {path}; allowed: {', '.join(sorted(allowed))}")
-        return problem("not_found", f"no call at {path[:200]}")
+            return _method_not_allowed(method, path, allowed)
+        return Absent(problem("not_found", f"no call at {path[:200]}"))
 
     async def _serve(
         self,
@@ -151,6 +157,12 @@ class Router:
         if endpoint.status == 204:
             return Reply(204, _JSON, b"")
         return Reply(endpoint.status, _JSON, _ENCODER.encode(result))
+
+
+def _method_not_allowed(method: str, path: str, allowed: Iterable[str]) -> Absent:
+    names = ", ".join(sorted(allowed))
+    reason = problem("method_not_allowed", f"{method} {path[:200]}; allowed: {names}")
+    return Absent(reason, ((b"allow", names.encode()),))
 
 
 def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
