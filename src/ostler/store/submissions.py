@@ -174,6 +174,29 @@ def submit_many(connection: Connection, submissions: Sequence[Submission], now: 
     return results
 
 
+def submit_each(connection: Connection, submissions: Sequence[Submission], now: int) -> list[Submitted | Refused]:
+    """Store what can be stored of many runs from different callers, each on its own merits."""
+    resolved = pools.resolve(connection, {submission.pool for submission in submissions})
+    taken: dict[str, str] = {}
+    accepted: list[Submission] = []
+    refused: dict[int, Refused] = {}
+    known = _known_keys(connection, [submission.key for submission in submissions if submission.key])
+    for index, submission in enumerate(submissions):
+        pool = resolved[submission.pool]
+        digest = known.get(submission.key) or taken.setdefault(submission.key, submission.digest)
+        if isinstance(pool, Refused):
+            refused[index] = pool
+        elif submission.key and digest != submission.digest:
+            refused[index] = _mismatch(submission.key)
+        else:
+            accepted.append(submission)
+    stored = submit_many(connection, accepted, now) if accepted else []
+    if isinstance(stored, Refused):
+        return [stored] * len(submissions)
+    answers = iter(stored)
+    return [refused[index] if index in refused else next(answers) for index in range(len(submissions))]
+
+
 def forget_keys(connection: Connection, before: int) -> int:
     """Delete idempotency keys that were used before a time; return how many."""
     return _FORGET_KEYS.run(connection, before=before)
@@ -195,6 +218,10 @@ def _earlier(connection: Connection, submissions: Sequence[Submission]) -> dict[
         return {}
     jobs = {row[0]: row[1] for row in _JOB_OF_RUN.rows(connection, ids=list(subjects.values()))}
     return {key: Submitted(run_id, jobs[run_id], repeated=True) for key, run_id in subjects.items()}
+
+
+def _known_keys(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+    return {row[0]: row[1] for row in _KNOWN.rows(connection, scope="submit", keys=keys)} if keys else {}
 
 
 def _mismatch(key: str) -> Refused:
