@@ -102,6 +102,7 @@ class HttpConnection(asyncio.Protocol):
         self._wake()
 
     def eof_received(self) -> bool:
+        self.reusable = False
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

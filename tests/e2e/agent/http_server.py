@@ -19,7 +19,7 @@ class HttpServer:
         self.url = ""
         self.connections = 0
         self.ready_status = 200
-        self._open: set[asyncio.StreamWriter] = set()
+        self._open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
         self._server: asyncio.Server | None = None
 
     async def start(self, port: int = 0) -> None:
@@ -35,13 +35,15 @@ class HttpServer:
         """Go away as a killed server does: no farewell to anyone."""
         assert self._server is not None
         self._server.close()
-        for writer in list(self._open):
+        tasks = [task for task in self._open.values() if task is not None]
+        for writer in self._open:
             writer.transport.abort()
-        await asyncio.sleep(0)
+        await self.plane.hang_up()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        self._open.add(writer)
+        self._open[writer] = asyncio.current_task()
         try:
             while (request := await _request(reader)) is not None:
                 if request.path == "/readyz":
@@ -53,7 +55,7 @@ class HttpServer:
         except (TransportError, ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
-            self._open.discard(writer)
+            self._open.pop(writer, None)
             writer.transport.abort()
 
 

@@ -84,6 +84,7 @@ class ControlPlane:
         self.lease_ms = 45_000
         self.changed = asyncio.Condition()
         self.date = ""
+        self.generation = 0
 
     # What tests do.
 
@@ -110,6 +111,11 @@ class ControlPlane:
         """Wait for the server to have seen something."""
         async with self.changed:
             await self.changed.wait_for(lambda: bool(condition()))
+
+    async def hang_up(self) -> None:
+        """Let go of every held poll, as a server does that is going away."""
+        self.generation += 1
+        await self.poke()
 
     async def poke(self) -> None:
         async with self.changed:
@@ -208,13 +214,16 @@ class ControlPlane:
             return m.ClaimReply(retry_after_ms=self.retry_after_ms)
         reply = self._serve(message)
         if not reply.claims and not reply.directives and self.hold and message.wait_ms:
+            held_since = self.generation
             async with self.changed:
                 self.changed.notify_all()
                 try:
                     async with asyncio.timeout(message.wait_ms / 1000):
-                        await self.changed.wait_for(lambda: self._has_news(message))
+                        await self.changed.wait_for(lambda: self.generation > held_since or self._has_news(message))
                 except TimeoutError:
                     return reply
+            if self.generation > held_since:
+                return reply
             reply = self._serve(message)
         self.claims[message.key] = reply
         return reply
