@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ostler.executors.values import Limits, Usage
 
-PARENT = "ostler"
+_PREFIX = "ostler-"
 _LEAF = "ostler-agent"
 _CONTROLLERS = ("memory", "cpu", "pids")
 _PERIOD_MICROS = 100_000
@@ -34,8 +34,7 @@ class Hierarchy:
     def __init__(self, version: int, home: str, controllers: frozenset[str]) -> None:
         self.version: int = version
         self.home: str = home
-        outside = os.path.dirname(home) if os.path.basename(home) == _LEAF else home
-        self.base: str = os.path.join(outside, PARENT)
+        self.base: str = os.path.dirname(home) if os.path.basename(home) == _LEAF else home
         self.controllers: frozenset[str] = controllers
 
 
@@ -45,7 +44,7 @@ class Cgroups:
     __slots__ = ("by_controller", "tracking")
 
     def __init__(self, hierarchies: list[Hierarchy]) -> None:
-        usable = [one for one in hierarchies if _make(one.base)]
+        usable = [one for one in hierarchies if os.access(one.base, os.W_OK)]
         for one in usable:
             if one.version == 2:
                 one.controllers = _handed_down(one)
@@ -99,8 +98,10 @@ class JobCgroup:
                 joined[cgroups.by_controller[controller].base] = cgroups.by_controller[controller]
         if cgroups.tracking:
             joined[cgroups.tracking.base] = cgroups.tracking
-        self._joined: dict[str, Hierarchy] = {os.path.join(base, attempt): one for base, one in joined.items()}
-        self._tracking: str = os.path.join(cgroups.tracking.base, attempt) if cgroups.tracking else ""
+        self._joined: dict[str, Hierarchy] = {
+            os.path.join(base, _PREFIX + attempt): one for base, one in joined.items()
+        }
+        self._tracking: str = os.path.join(cgroups.tracking.base, _PREFIX + attempt) if cgroups.tracking else ""
         self._doors: list[int] = []
         self._birthplace: int = -1
         self._birthplace_door: int = -1
@@ -239,10 +240,9 @@ def _mounted(mountinfo: str, places: dict[str, str]) -> list[Hierarchy]:
 
 def _handed_down(one: Hierarchy) -> frozenset[str]:
     """Ask that jobs' cgroups get controllers, and return those that they do get."""
-    for parent in (os.path.dirname(one.base), one.base):
-        for controller in _CONTROLLERS:
-            if controller in one.controllers:
-                _write(f"{parent}/cgroup.subtree_control", f"+{controller}")
+    for controller in _CONTROLLERS:
+        if controller in one.controllers:
+            _write(f"{one.base}/cgroup.subtree_control", f"+{controller}")
     return frozenset(_text(f"{one.base}/cgroup.subtree_control").split())
 
 

@@ -17,12 +17,12 @@ def test_version_2() -> None:
     (one,) = _mounted(V2, {"": "/system.slice/ostler.service"})
     assert one.version == 2
     assert one.home == "/sys/fs/cgroup/system.slice/ostler.service"
-    assert one.base == "/sys/fs/cgroup/system.slice/ostler.service/ostler"
+    assert one.base == "/sys/fs/cgroup/system.slice/ostler.service"
 
 
 def test_version_2_after_delegation() -> None:
     (one,) = _mounted(V2, {"": "/system.slice/ostler.service/ostler-agent"})
-    assert one.base == "/sys/fs/cgroup/system.slice/ostler.service/ostler"
+    assert one.base == "/sys/fs/cgroup/system.slice/ostler.service"
 
 
 def test_hybrid() -> None:
