@@ -198,7 +198,7 @@ class JobRun:
             return "cancelled"
         if ended.code == 0:
             return "succeeded"
-        how = f"code {ended.code}" if ended.signal is None else f"signal {ended.signal}"
+        how = f"code {ended.code}" if ended.signal is None else _signal_name(ended.signal)
         if self._executor.usage().oom_kills:
             limit = self._order.limits.memory_bytes
             verdict = verdicts.infrastructure(
@@ -343,3 +343,10 @@ class JobRun:
         self._directory.release_reserve()
         self._directory.write_result(result)
         self._agents.close({"log": self._spool.length, "event": self._directory.sequence, "result": True})
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
