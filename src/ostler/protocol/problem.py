@@ -104,6 +104,9 @@ PROBLEMS: dict[str, ProblemKind] = {
 FENCED = ("stale_fence", "job_ended", "not_found", "runner_revoked")
 """With what every call that carries a fence may be refused."""
 
+LABELS = ("label_length", "label_characters", "labels_too_many")
+"""With what every call that gives labels may be refused."""
+
 
 def problem(
     code: str,

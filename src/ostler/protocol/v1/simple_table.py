@@ -5,7 +5,7 @@ table, these rows included, is ``ostler.protocol.v1.table.ENDPOINTS``.
 """
 
 from ostler.protocol.endpoint import Auth, Endpoint, Nothing
-from ostler.protocol.problem import FENCED
+from ostler.protocol.problem import FENCED, LABELS
 from ostler.protocol.v1 import fleet_messages as fleet, runner_messages as runner
 
 SIMPLE_LIST_RUNNERS = Endpoint(
@@ -38,7 +38,7 @@ SIMPLE_REGISTER = Endpoint(
     reply=runner.EnrolReply,
     auth=Auth.NONE,
     status=201,
-    problems=("registration_refused", "runner_name_taken", "single_process"),
+    problems=("registration_refused", "runner_name_taken", "single_process", "value_refused", *LABELS),
 )
 SIMPLE_STATUS = Endpoint(
     name="simple_runner_status",
@@ -49,7 +49,7 @@ SIMPLE_STATUS = Endpoint(
     reply=Nothing,
     auth=Auth.RUNNER,
     status=204,
-    problems=("forbidden",),
+    problems=("forbidden", "not_found"),
 )
 SIMPLE_HEARTBEAT = Endpoint(
     name="simple_runner_heartbeat",
@@ -59,7 +59,7 @@ SIMPLE_HEARTBEAT = Endpoint(
     request=runner.HeartbeatRequest,
     reply=runner.HeartbeatReply,
     auth=Auth.RUNNER,
-    problems=("forbidden",),
+    problems=("forbidden", "not_found"),
 )
 SIMPLE_ASSIGN_JOB = Endpoint(
     name="simple_assign_job",
@@ -80,5 +80,5 @@ SIMPLE_COMPLETE_JOB = Endpoint(
     request=runner.FinishRequest,
     reply=runner.FinishReply,
     auth=Auth.RUNNER,
-    problems=(*FENCED, "forbidden", "log_incomplete"),
+    problems=(*FENCED, "forbidden", "log_incomplete", "job_not_granted", "transition_refused"),
 )

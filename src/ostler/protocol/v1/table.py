@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ostler.protocol.endpoint import MIB, Auth, Binary, Endpoint, Nothing
-from ostler.protocol.problem import FENCED
+from ostler.protocol.problem import FENCED, LABELS
 from ostler.protocol.v1 import fleet_messages as fleet, run_messages as runs, runner_messages as runner, simple_table
 
 # The agent protocol.
@@ -18,7 +18,7 @@ ENROL = Endpoint(
     reply=runner.EnrolReply,
     auth=Auth.NONE,
     status=201,
-    problems=("registration_refused", "runner_name_taken", "single_process", "name_length", "label_characters"),
+    problems=("registration_refused", "runner_name_taken", "single_process", "value_refused", *LABELS),
 )
 ACCESS_TOKEN = Endpoint(
     name="access_token",
@@ -39,7 +39,7 @@ HELLO = Endpoint(
     request=runner.HelloRequest,
     reply=runner.HelloReply,
     auth=Auth.RUNNER,
-    problems=("version_unsupported", "runner_revoked"),
+    problems=("version_unsupported", "not_found", "single_process"),
 )
 CLAIM = Endpoint(
     name="claim",
@@ -50,7 +50,7 @@ CLAIM = Endpoint(
     reply=runner.ClaimReply,
     auth=Auth.RUNNER,
     held=True,
-    problems=("runner_revoked",),
+    problems=("not_found",),
 )
 START = Endpoint(
     name="start",
@@ -60,7 +60,7 @@ START = Endpoint(
     request=runner.StartRequest,
     reply=runner.StartReply,
     auth=Auth.RUNNER,
-    problems=FENCED,
+    problems=(*FENCED, "job_started", "transition_refused"),
 )
 RELEASE = Endpoint(
     name="release",
@@ -71,7 +71,7 @@ RELEASE = Endpoint(
     reply=Nothing,
     auth=Auth.RUNNER,
     status=204,
-    problems=(*FENCED, "job_started"),
+    problems=(*FENCED, "job_started", "transition_refused"),
 )
 HEARTBEAT = Endpoint(
     name="heartbeat",
@@ -81,7 +81,7 @@ HEARTBEAT = Endpoint(
     request=runner.HeartbeatRequest,
     reply=runner.HeartbeatReply,
     auth=Auth.RUNNER,
-    problems=("runner_revoked",),
+    problems=("not_found",),
 )
 EVENTS = Endpoint(
     name="events",
@@ -113,7 +113,7 @@ FINISH = Endpoint(
     request=runner.FinishRequest,
     reply=runner.FinishReply,
     auth=Auth.RUNNER,
-    problems=(*FENCED, "log_incomplete", "job_not_granted"),
+    problems=(*FENCED, "log_incomplete", "job_not_granted", "transition_refused"),
 )
 BYE = Endpoint(
     name="bye",
@@ -124,6 +124,7 @@ BYE = Endpoint(
     reply=Nothing,
     auth=Auth.RUNNER,
     status=204,
+    problems=("not_found",),
 )
 
 # The API for people's clients.
@@ -136,7 +137,7 @@ SUBMIT = Endpoint(
     request=runs.SubmitRequest,
     reply=runs.RunView,
     status=201,
-    problems=("not_found", "value_refused", "label_characters", "idempotency_mismatch"),
+    problems=("not_found", "value_refused", "idempotency_mismatch", *LABELS),
 )
 SUBMIT_MANY = Endpoint(
     name="submit_runs",
@@ -148,7 +149,7 @@ SUBMIT_MANY = Endpoint(
     status=201,
     retryable=False,
     body_limit=32 * MIB,
-    problems=("not_found", "value_refused"),
+    problems=("not_found", "value_refused", "idempotency_mismatch", *LABELS),
 )
 LIST_RUNS = Endpoint(
     name="list_runs",
@@ -237,6 +238,7 @@ QUEUE = Endpoint(
     request=Nothing,
     reply=runs.QueueReply,
     query=runs.QueueQuery,
+    problems=("not_found",),
 )
 LIST_POOLS = Endpoint(
     name="list_pools",
@@ -256,7 +258,7 @@ CREATE_POOL = Endpoint(
     auth=Auth.OPERATOR,
     status=201,
     retryable=False,
-    problems=("name_taken", "name_length", "name_characters"),
+    problems=("name_taken", "name_length", "name_characters", *LABELS),
 )
 GET_POOL = Endpoint(
     name="get_pool",
@@ -275,7 +277,7 @@ UPDATE_POOL = Endpoint(
     request=fleet.UpdatePoolRequest,
     reply=fleet.PoolView,
     auth=Auth.OPERATOR,
-    problems=("not_found",),
+    problems=("not_found", *LABELS),
 )
 DELETE_POOL = Endpoint(
     name="delete_pool",

@@ -1,0 +1,97 @@
+"""A real server over SQLite with a person, two runners, a run and a pool in it."""
+
+import re
+import signal
+import sys
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from joserfc import jwt
+from joserfc.jwk import OKPKey
+
+from ostler.server.calls.enrolment import AUDIENCE
+from tests.parts.process import GuardedProcess, log_tail, remove_tree, short_directory, wait_until
+
+_SPEC: dict[str, Any] = {"name": "hello", "steps": [{"name": "say", "script": "echo hello"}]}
+
+
+class World(NamedTuple):
+    """Where the server is, who may call it, and what exists, by the names of path parameters."""
+
+    url: str
+    user_token: str
+    runner_token: str
+    existing: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[World]:
+    directory = short_directory("api")
+    log = directory / "server.log"
+    program = [sys.executable, "-c", "from ostler.cli.main import main; main()", "server", "--port", "0"]
+    places = [f"--database=sqlite:///{directory}/ostler.db", f"--blobs=file://{directory}/blobs"]
+    command = [*program, *places, f"--key-file={directory}/key"]
+    server = GuardedProcess(command, directory=directory, log=log)
+    try:
+        assert wait_until(lambda: "/sign-in/" in _text(log) or not server.running, 30), log_tail(log)
+        link = re.search(r"(http://\S+)/sign-in/(\S+)", _text(log))
+        assert link is not None, log_tail(log)
+        yield _furnished(link[1], link[2])
+    finally:
+        server.stop(signal.SIGTERM)
+        remove_tree(directory)
+
+
+def _text(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+
+
+def _furnished(url: str, code: str) -> World:
+    with httpx2.Client(base_url=url) as client:
+        user = _posted(client, "/api/v1/login", {"code": code})["secret"]
+        client.headers["authorization"] = f"Bearer {user}"
+        token = _posted(client, "/api/v1/tokens", {"kind": "registration", "pool": "hosted", "uses": 2})
+        _enrolled(client, token["secret"], "spare")
+        runner = _enrolled(client, token["secret"], "worker")
+        run = _posted(client, "/api/v1/runs", {"spec": _SPEC})
+        pool = _posted(client, "/api/v1/pools", {"name": "spare-pool"})
+        existing = {
+            "run_id": run["id"],
+            "job_id": run["jobs"][0]["id"],
+            "pool": pool["id"],
+            "runner": "spare",
+            "runner_id": runner[0],
+            "token_id": token["token"]["id"],
+        }
+    return World(url, user, runner[1], existing)
+
+
+def _enrolled(client: httpx2.Client, secret: str, name: str) -> tuple[str, str]:
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    body = {
+        "registration_token": secret,
+        "name": name,
+        "public_key": urlsafe_b64encode(public).rstrip(b"=").decode(),
+        "key": uuid.uuid4().hex,
+    }
+    runner_id = _posted(client, "/agent/v1/enrolments", body)["runner_id"]
+    now = int(time.time())
+    claims = {"iss": runner_id, "sub": runner_id, "jti": uuid.uuid4().hex, "iat": now, "exp": now + 60}
+    claims["aud"] = AUDIENCE
+    assertion = jwt.encode({"alg": "Ed25519"}, claims, OKPKey.import_key(key), algorithms=["Ed25519"])
+    return runner_id, _posted(client, "/agent/v1/tokens", {"assertion": assertion})["access_token"]
+
+
+def _posted(client: httpx2.Client, path: str, body: Mapping[str, object]) -> dict[str, Any]:
+    reply = client.post(path, json=body)
+    assert reply.is_success, reply.text
+    return reply.json()
