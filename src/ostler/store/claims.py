@@ -49,6 +49,8 @@ class Claimed(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     sealed: bytes | None
     repeated: bool = False
+    created_at: int = 0
+    """When the job was submitted; not known for a claim that is given again."""
 
 
 class _Taken(msgspec.Struct, frozen=True):
@@ -59,6 +61,7 @@ class _Taken(msgspec.Struct, frozen=True):
     fence: int
     kind: JobKind
     repeated: bool = False
+    created_at: int = 0
 
 
 _RUNNERS = Sql(
@@ -76,11 +79,11 @@ TAKE = Sql(
     "UPDATE jobs SET state = 'claimed', fence = fence + 1 WHERE id [picked]"
     "SELECT id FROM jobs WHERE state = 'queued' AND demand_id = :demand_id"
     " ORDER BY urgency, position LIMIT :wanted [skip_locked]"
-    "[/picked] RETURNING id, run_id, fence, kind, urgency, position"
+    "[/picked] RETURNING id, run_id, fence, kind, urgency, position, created_at"
 )
 _TAKE_ONE = Sql(
     "UPDATE jobs SET state = 'claimed', fence = fence + 1 WHERE id = :job_id AND state = 'queued'"
-    " RETURNING id, run_id, fence, kind, urgency, position"
+    " RETURNING id, run_id, fence, kind, urgency, position, created_at"
 )
 _DEMAND_OF = Sql("SELECT demand_id, state FROM jobs WHERE id = :job_id")
 _ATTEMPTS = Insert(
@@ -191,7 +194,7 @@ def _shares(connection: Connection, demand_ids: tuple[str, ...], wanted: int) ->
 
 
 def _taken(row: Fields) -> _Taken:
-    return _Taken(row[0], row[1], row[2], JobKind(row[3]))
+    return _Taken(row[0], row[1], row[2], JobKind(row[3]), created_at=row[6])
 
 
 def _hand_out(
@@ -246,4 +249,5 @@ def _claimed(want: Want, job: _Taken, lease_micros: int, spec: tuple[str, bytes 
         spec=spec[0],
         sealed=spec[1],
         repeated=job.repeated,
+        created_at=job.created_at,
     )

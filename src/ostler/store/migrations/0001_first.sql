@@ -163,7 +163,7 @@ CREATE TABLE jobs (
   exit_code BIGINT,
   cancel_reason TEXT
 );
-CREATE INDEX jobs_waiting ON jobs (demand_id, urgency, position) WHERE state = 'queued';
+CREATE INDEX jobs_waiting ON jobs (demand_id, urgency, position, id) WHERE state = 'queued';
 CREATE INDEX jobs_queue ON jobs (pool_id, urgency, position, id) WHERE state = 'queued';
 CREATE INDEX jobs_run ON jobs (run_id);
 
