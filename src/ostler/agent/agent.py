@@ -110,9 +110,10 @@ class Agent:
 
     def detach(self) -> None:
         """End at once and leave running jobs to the next agent."""
-        self.log.info("detaching", jobs=len(self.slots.lives))
-        self._detached = True
-        self._ended.set()
+        if not self._ended.is_set():
+            self.log.info("detaching", jobs=len(self.slots.lives))
+            self._detached = True
+            self._ended.set()
 
     async def _work(self) -> None:
         detecting = asyncio.create_task(self._parts.tools.detect())

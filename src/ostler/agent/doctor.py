@@ -5,7 +5,7 @@ tools. A failing check does not end the examination unless the next ones make no
 """
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Patient(NamedTuple):
     configuration: Configuration
     environment: Mapping[str, str]
     state: Path
-    transport: Transport
+    connect: Callable[[], Transport]
     tools: Tools
     effects: Effects
 
@@ -35,7 +35,7 @@ class Patient(NamedTuple):
 async def examine(patient: Patient) -> AsyncIterator[Check]:
     """Yield each check as soon as it is done."""
     url, clock = patient.configuration.service_url, patient.effects.clock
-    async for check in examine_network(url, patient.environment, patient.transport, clock):
+    async for check in examine_network(url, patient.environment, patient.connect, clock):
         yield check
     yield _credentials(patient)
     yield _disk(patient)

@@ -123,12 +123,17 @@ def doctor(
 async def _examine(loaded: Loaded, *, as_json: bool) -> list[Check]:
     configuration = loaded.configuration
     paths = directories(runner_name(configuration), configuration, os.environ)
-    transport = HttpTransport(configuration.service_url, os.environ)
+    opened: list[HttpTransport] = []
+
+    def connect() -> HttpTransport:
+        opened.append(HttpTransport(configuration.service_url, os.environ))
+        return opened[-1]
+
     patient = Patient(
         configuration,
         os.environ,
         paths.state,
-        transport,
+        connect,
         LocalTools(LocalDisk(paths.state), os.environ, str(paths.binaries)),
         system_effects(),
     )
@@ -139,7 +144,8 @@ async def _examine(loaded: Loaded, *, as_json: bool) -> list[Check]:
             output.print_line(f"{_MARKS[check.verdict]} {check.name:<11} {check.finding}")
             if check.fix:
                 output.print_line(f"  fix: {check.fix}")
-    await transport.close()
+    for transport in opened:
+        await transport.close()
     return checks
 
 

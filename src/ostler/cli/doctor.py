@@ -67,7 +67,7 @@ async def _examine(chosen: Context, *, as_json: bool) -> list[Check]:
 
 async def _checks(chosen: Context, transport: Transport, effects: Effects) -> AsyncIterator[Check]:
     reachable = False
-    async for check in examine_network(chosen.url, os.environ, transport, effects.clock):
+    async for check in examine_network(chosen.url, os.environ, lambda: transport, effects.clock):
         reachable = reachable or (check.name == "connection" and check.verdict == "ok")
         if check.name != "service":
             yield check

@@ -6,7 +6,7 @@ Shared by the agent's doctor and the command line's; what is true of one program
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Literal, NamedTuple
 
 from ostler.client.address import Address, parse_address, proxy_for
@@ -31,7 +31,7 @@ class Check(NamedTuple):
 
 
 async def examine_network(
-    service_url: str, environment: Mapping[str, str], transport: Transport, clock: Clock
+    service_url: str, environment: Mapping[str, str], connect: Callable[[], Transport], clock: Clock
 ) -> AsyncIterator[Check]:
     """Yield each check as soon as it is done; stop where the next ones make no sense."""
     try:
@@ -51,7 +51,7 @@ async def examine_network(
     if connected.verdict == "failed":
         return
     yield await _tls(server, proxied=proxy is not None)
-    async for check in _service(server, transport, clock):
+    async for check in _service(server, connect(), clock):
         yield check
 
 
