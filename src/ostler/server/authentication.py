@@ -1,13 +1,13 @@
 """Who is calling: runners by short-lived access tokens, people by API tokens and sessions.
 
-A proven credential is remembered for a short while, so that a busy runner costs a dictionary look-up. Anything that
-changes a runner, a token or a session is hinted and forgets what was remembered; that is how a revocation takes
-effect at once on every replica.
+A proven credential is remembered for a short while, so that a busy runner costs two dictionary look-ups. Anything
+that changes a runner, a token or a session is hinted and forgets what was remembered, and what was being read at that
+moment is not remembered at all; that is how a revocation takes effect at once on every replica.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from joserfc import jwt
 from joserfc.errors import JoseError
@@ -39,11 +39,20 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPERATORS = frozenset({"owner", "admin", "operator"})
 
 
+T = TypeVar("T")
+
 _Identify = Callable[[Connection, str, int], Identity | None]
 
 
 class _Known(NamedTuple):
-    caller: Caller
+    caller: UserCaller
+    until: int
+
+
+class _Proven(NamedTuple):
+    """A signature that was checked: that does not change any more, so it is remembered until the token expires."""
+
+    caller: RunnerCaller
     until: int
 
 
@@ -56,6 +65,9 @@ class Authentication:
         self._effects = effects
         self._metrics = metrics
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._proven: OrderedDict[str, _Proven] = OrderedDict()
+        self._admitted: OrderedDict[str, int] = OrderedDict()
+        self._changes = 0
         hub.listen(self._forget)
 
     async def caller(self, auth: Auth, method: str, headers: dict[str, str]) -> Caller:
@@ -79,12 +91,12 @@ class Authentication:
             if found is None:
                 raise self._refusal("user", "unauthenticated", "the API token is unknown, expired or revoked")
             return found
-        cookie = _cookie(headers.get("cookie", ""), SESSION_COOKIE)
-        if not cookie:
+        session = cookie(headers.get("cookie", ""), SESSION_COOKIE)
+        if not session:
             return None
-        if method not in _SAFE_METHODS and not _same_origin(headers):
+        if method not in _SAFE_METHODS and not same_origin(headers):
             raise Refusal(problem("csrf_refused", "the request comes from another site"))
-        return await self._remembered(f"session:{cookie}", _session_identity, cookie)
+        return await self._remembered(f"session:{session}", _session_identity, session)
 
     def issue(self, runner_id: RunnerId) -> str:
         """Return a new access token of a runner."""
@@ -97,19 +109,28 @@ class Authentication:
         }
         return jwt.encode({"alg": _ALGORITHM}, claims, self._key)
 
-    async def _runner(self, bearer: str) -> RunnerCaller:
+    async def admit(self, runner_id: str) -> None:
+        """Refuse a runner that has no valid key any more or that people revoked."""
         now = self._effects.clock.now()
-        known = self._known.get(bearer)
-        if known is not None and now < known.until and isinstance(known.caller, RunnerCaller):
-            return known.caller
-        caller, expires = self._verified(bearer, now)
-        keys = await self._database.read(enrolment.keys, caller.runner_id)
+        if now < self._admitted.get(runner_id, 0):
+            return
+        changes = self._changes
+        keys = await self._database.read(enrolment.keys, runner_id)
         if keys is None or keys.admission is Admission.REVOKED:
             raise self._refusal("runner", "runner_revoked", "this runner was revoked or removed")
-        self._remember(bearer, caller, min(expires, now + _REMEMBER_SECONDS * _SECOND))
-        return caller
+        if changes == self._changes:
+            _remember(self._admitted, runner_id, now + _REMEMBER_SECONDS * _SECOND)
 
-    def _verified(self, bearer: str, now: int) -> tuple[RunnerCaller, int]:
+    async def _runner(self, bearer: str) -> RunnerCaller:
+        now = self._effects.clock.now()
+        proven = self._proven.get(bearer)
+        if proven is None or now >= proven.until:
+            proven = self._verified(bearer, now)
+            _remember(self._proven, bearer, proven)
+        await self.admit(proven.caller.runner_id)
+        return proven.caller
+
+    def _verified(self, bearer: str, now: int) -> _Proven:
         if not bearer:
             raise self._refusal("runner", "unauthenticated", "no access token")
         try:
@@ -121,42 +142,42 @@ class Authentication:
             raise self._refusal("runner", "unauthenticated", "the access token is not one of this server")
         if now >= expires * _SECOND:
             raise self._refusal("runner", "token_expired", "")
-        return RunnerCaller(RunnerId(str(claims["sub"]))), expires * _SECOND
+        return _Proven(RunnerCaller(RunnerId(str(claims["sub"]))), expires * _SECOND)
 
     async def _remembered(self, key: str, identify: _Identify, secret: str) -> UserCaller | None:
         now = self._effects.clock.now()
         known = self._known.get(key)
-        if known is not None and now < known.until and isinstance(known.caller, UserCaller):
+        if known is not None and now < known.until:
             return known.caller
+        changes = self._changes
         user = await self._database.read(identify, secret, now)
         if user is None:
             self._metrics.authentication_failures.labels("user").inc()
             return None
         caller = UserCaller(UserId(user.user_id), user.name, user.role)
-        self._remember(key, caller, now + _REMEMBER_SECONDS * _SECOND)
+        if changes == self._changes:
+            _remember(self._known, key, _Known(caller, now + _REMEMBER_SECONDS * _SECOND))
         return caller
-
-    def _remember(self, key: str, caller: Caller, until: int) -> None:
-        self._known[key] = _Known(caller, until)
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
 
     def _forget(self, topic: str) -> None:
         kind, _, identity = topic.partition(":")
-        if kind in ("credentials", "*"):
+        if kind == "runner":
+            self._changes += 1
+            self._admitted.pop(identity, None)
+        elif kind in ("credentials", "*"):
+            self._changes += 1
             self._known.clear()
-        elif kind == "runner":
-            stale = [
-                key
-                for key, known in self._known.items()
-                if isinstance(known.caller, RunnerCaller) and known.caller.runner_id == identity
-            ]
-            for key in stale:
-                del self._known[key]
+            self._admitted.clear()
 
     def _refusal(self, kind: str, code: str, detail: str) -> Refusal:
         self._metrics.authentication_failures.labels(kind).inc()
         return Refusal(problem(code, detail))
+
+
+def _remember(memory: OrderedDict[str, T], key: str, value: T) -> None:
+    memory[key] = value
+    if len(memory) > _REMEMBERED:
+        memory.popitem(last=False)
 
 
 def _session_identity(connection: Connection, secret: str, now: int) -> Identity | None:
@@ -169,7 +190,8 @@ def _bearer(headers: dict[str, str]) -> str:
     return credentials.strip() if scheme.lower() == "bearer" else ""
 
 
-def _cookie(header: str, name: str) -> str:
+def cookie(header: str, name: str) -> str:
+    """Return a cookie's value, or nothing."""
     for part in header.split(";"):
         key, _, value = part.strip().partition("=")
         if key == name:
@@ -177,9 +199,10 @@ def _cookie(header: str, name: str) -> str:
     return ""
 
 
-def _same_origin(headers: dict[str, str]) -> bool:
+def same_origin(headers: dict[str, str]) -> bool:
+    """Whether a request that changes something comes from a page of this site."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site in ("same-origin", "none")
     origin = headers.get("origin", "")
-    return origin.partition("://")[2] == headers.get("host", "")
+    return bool(origin) and origin.partition("://")[2] == headers.get("host", "")

@@ -70,7 +70,7 @@ class Control:
 
     def _router(self, sealer: AesSealer) -> Router:
         database, effects = self.database, self.effects
-        work = WorkCalls(database, self.dispatcher, sealer, effects, self.metrics)
+        work = WorkCalls(database, self.authentication, self.dispatcher, sealer, effects, self.metrics)
         parts = (
             EnrolmentCalls(database, self.authentication, effects, self.metrics).handlers(),
             SessionCalls(database, effects).handlers(),

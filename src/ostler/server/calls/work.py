@@ -1,5 +1,7 @@
 """The agent's side of a job's life: claim, start, give back, finish."""
 
+import asyncio
+
 import msgspec
 
 from ostler.effects import Effects
@@ -8,6 +10,7 @@ from ostler.protocol.v1.runner_messages import (
     Claim,
     ClaimReply,
     ClaimRequest,
+    Directive,
     FinishReply,
     FinishRequest,
     ReleaseRequest,
@@ -15,7 +18,8 @@ from ostler.protocol.v1.runner_messages import (
     StartRequest,
 )
 from ostler.protocol.v1.table import CLAIM, FINISH, RELEASE, START
-from ostler.server.call import Call, Handlers, Refusal, RunnerCaller, accepted
+from ostler.server.authentication import Authentication
+from ostler.server.call import Call, Handlers, Refusal, accepted
 from ostler.server.dispatch import Dispatcher
 from ostler.server.held_polls import Told
 from ostler.server.metrics import Metrics
@@ -33,9 +37,16 @@ class WorkCalls:
     """See the module."""
 
     def __init__(
-        self, database: Database, dispatcher: Dispatcher, sealer: Sealer, effects: Effects, metrics: Metrics
+        self,
+        database: Database,
+        authentication: Authentication,
+        dispatcher: Dispatcher,
+        sealer: Sealer,
+        effects: Effects,
+        metrics: Metrics,
     ) -> None:
         self._database = database
+        self._authentication = authentication
         self._dispatcher = dispatcher
         self._sealer = sealer
         self._effects = effects
@@ -47,7 +58,8 @@ class WorkCalls:
 
     async def claim(self, call: Call[ClaimRequest]) -> ClaimReply:
         """Hold the poll until there is work or a directive, or its time is over."""
-        return await self._poll(call.runner, call.body)
+        runner_id = call.runner.runner_id
+        return await (self._poll if call.body.wait_ms else self._look)(runner_id, call.body)
 
     async def start(self, call: Call[StartRequest]) -> StartReply:
         """Give the durable grant."""
@@ -63,36 +75,50 @@ class WorkCalls:
 
     async def finish(self, call: Call[FinishRequest]) -> FinishReply:
         """Record the result; what follows at once is the answer to the next poll, if one was carried."""
-        settled = accepted(await self._dispatcher.finish(call.runner.runner_id, call.body))
+        runner_id, following = call.runner.runner_id, call.body.next
+        if following is None:
+            settled, reply = await self._dispatcher.finish(runner_id, call.body), None
+        else:
+            # Asked for together, both are decided by one transaction: the slot is free when the next job is looked for.
+            reply, settled = await asyncio.gather(
+                self._look(runner_id, following), self._dispatcher.finish(runner_id, call.body)
+            )
+        settled = accepted(settled)
         if isinstance(settled, LogIncomplete):
             raise Refusal(
                 problem("log_incomplete", f"{settled.expected} bytes of the log are stored", expected=settled.expected)
             )
         if not settled.repeated:
             self._metrics.jobs_finished.labels(call.body.conclusion).inc()
-        following = call.body.next
-        reply = (
-            None if following is None else await self._poll(call.runner, msgspec.structs.replace(following, wait_ms=0))
-        )
         return FinishReply(settled.state.value, reply)
 
-    async def _poll(self, runner: RunnerCaller, request: ClaimRequest) -> ClaimReply:
-        runner_id = runner.runner_id
+    async def _look(self, runner_id: str, request: ClaimRequest) -> ClaimReply:
+        """Answer a poll that does not wait."""
+        outcome, directives = await asyncio.gather(
+            self._dispatcher.hold(runner_id, request.slots, request.key, 0), self._renewed(runner_id, request)
+        )
+        if not isinstance(outcome, Told):
+            return ClaimReply(claims=[self._claim(claimed) for claimed in outcome], directives=directives)
+        return ClaimReply(directives=directives, retry_after_ms=_MOVE_ON_MS if outcome.draining else None)
+
+    async def _poll(self, runner_id: str, request: ClaimRequest) -> ClaimReply:
         ends = self._effects.clock.monotonic() + request.wait_ms / 1000
         while True:
-            if request.leases:
-                now = self._effects.clock.now()
-                directives = await self._database.run(attempts.renew, runner_id, request.leases, now)
-                if directives:
-                    return ClaimReply(directives=directives)
+            directives = await self._renewed(runner_id, request)
+            if directives:
+                return ClaimReply(directives=directives)
             left = max(0.0, ends - self._effects.clock.monotonic())
             outcome = await self._dispatcher.hold(runner_id, request.slots, request.key, left)
             if not isinstance(outcome, Told):
                 return ClaimReply(claims=[self._claim(claimed) for claimed in outcome])
             if outcome.draining:
                 return ClaimReply(retry_after_ms=_MOVE_ON_MS)
-            if self._effects.clock.monotonic() >= ends:
+            if outcome.final or self._effects.clock.monotonic() >= ends:
                 return ClaimReply()
+            await self._authentication.admit(runner_id)
+
+    async def _renewed(self, runner_id: str, request: ClaimRequest) -> list[Directive]:
+        return await self._dispatcher.renew(runner_id, request.leases) if request.leases else []
 
     def bare_claim(self, claimed: Claimed) -> Claim:
         """Return a claim as people may see it: secrets only by name."""
