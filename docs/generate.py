@@ -10,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from docs.generators import errors, protocol, settings, states
+from docs.generators import cli, errors, protocol, requirements, settings, states
 
 FOLDER: Final = Path(__file__).parent
 PAGES: Final[dict[str, Callable[[], str]]] = {
+    "reference/cli.md": cli.page,
     "reference/errors.md": errors.page,
     "reference/protocol.md": protocol.page,
+    "reference/requirements.md": requirements.page,
     "reference/settings.md": settings.page,
     "reference/states.md": states.page,
 }

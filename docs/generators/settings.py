@@ -28,7 +28,7 @@ Each key is also a variable: `{PREFIX}` and the key in capitals. A flag is the k
 _SERVER = """
 ## Server
 
-Flags beat the environment; `ostler server --help` lists them. A server needs a database and a place for files;
+Flags beat the environment; [the command line](cli.md) lists them. A server needs a database and a place for files;
 `ostler up` brings both.
 
 | Variable | Meaning |
