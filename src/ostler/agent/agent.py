@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 
 from ostler import __version__
 from ostler.agent.delivery import LOST, Delivery, transient
+from ostler.agent.disk_floor import DiskFloor
 from ostler.agent.enrolment import Enrolment
 from ostler.agent.heartbeat import Heartbeat
 from ostler.agent.identity import Applicant, RunnerIdentity
@@ -21,7 +22,7 @@ from ostler.agent.journal import Entry, Journal
 from ostler.agent.outbox import Outbox
 from ostler.agent.parts import AgentParts
 from ostler.agent.polling import Poller
-from ostler.agent.session import Introduction, Session
+from ostler.agent.session import Session
 from ostler.agent.slots import Slots
 from ostler.client.breaker import Breaker
 from ostler.client.caller import Client
@@ -55,11 +56,11 @@ class Agent:
         self._tools: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._refusal: ProblemError | None = None
-        self._draining = False
         self._ended = asyncio.Event()
         self._detached = False
         self._hello_due = False
         self.slots = Slots(settings.job_kinds, parts.effects.ids)
+        self.floor = DiskFloor(parts.disk, self.slots, settings.minimum_free_bytes, self.fault)
         self.journal = Journal(parts.disk)
         self.identity = self._make_identity()
         self.client = self._make_client()
@@ -96,10 +97,9 @@ class Agent:
 
     def drain(self) -> None:
         """Take no new work, finish what runs, then end."""
-        if not self._draining:
+        if not self.slots.draining:
             self.log.info("draining", jobs=len(self.slots.lives))
-            self._draining = True
-            self.slots.close()
+            self.slots.drain()
         self._check_ended()
 
     def cancel(self, reason: str) -> None:
@@ -132,7 +132,8 @@ class Agent:
             await _cancelled(detecting)
 
     async def _loop(self) -> None:
-        loops = [asyncio.create_task(loop) for loop in (self.heartbeat.run(), self._watch_disk(), self._poll())]
+        watching = self.floor.watch(self.settings.status_seconds, self._recover)
+        loops = [asyncio.create_task(loop) for loop in (self.heartbeat.run(), watching, self._poll())]
         try:
             await asyncio.gather(*loops)
         finally:
@@ -171,7 +172,7 @@ class Agent:
             if self._hello_due:
                 self._hello_due = False
                 await self._connect()
-            self._check_disk()
+            self.floor.check()
             try:
                 await self.poller.turn()
             except ProblemError as error:
@@ -242,7 +243,7 @@ class Agent:
 
     def next_poll(self, finished: Entry) -> ClaimRequest | None:
         """Return the poll that a result may carry."""
-        self._check_disk()
+        self.floor.check()
         return self.slots.follow_up(finished.slot, (finished.job_id, finished.fence))
 
     def settle(self, finished: Entry) -> None:
@@ -253,6 +254,9 @@ class Agent:
         """See ``job.Work``. Shown until the next look at the disk finds everything in order."""
         self.log.error("fault", reason=reason)
         self.heartbeat.error = reason
+
+    def _recover(self) -> None:
+        self.heartbeat.error = ""
 
     def spawn(self, cleaning: Coroutine[object, object, None]) -> None:
         """See ``job.Work``."""
@@ -310,32 +314,8 @@ class Agent:
             life.direct(directive)
 
     def _check_ended(self) -> None:
-        if self._draining and not self.slots.lives:
+        if self.slots.draining and not self.slots.lives:
             self._ended.set()
-
-    # The disk.
-
-    async def _watch_disk(self) -> None:
-        while True:
-            await asyncio.sleep(self.settings.status_seconds)
-            if self._check_disk():
-                self.heartbeat.error = ""
-
-    def _check_disk(self) -> bool:
-        """Close the slots while the disk is nearly full; a job that cannot write would only fail (F1)."""
-        try:
-            free = self._parts.disk.free_bytes()
-        except OSError as error:
-            self.fault(f"the state directory cannot be read: {error}")
-            return False
-        if free < self.settings.minimum_free_bytes:
-            if self.slots.open:
-                self.fault(f"disk_full: {free >> 20} MiB free, {self.settings.minimum_free_bytes >> 20} MiB wanted")
-            self.slots.close()
-            return False
-        if not self._draining:
-            self.slots.reopen()
-        return True
 
     # Making the parts.
 
@@ -368,16 +348,8 @@ class Agent:
         )
 
     def _make_session(self) -> Session:
-        settings = self.settings
-        introduction = Introduction(
-            __version__,
-            list(settings.labels),
-            list(settings.job_kinds),
-            sorted(settings.environment),
-            settings.isolation,
-        )
         return Session(
-            self.client, introduction, self.log, system=self._parts.machine.system, tools=lambda: self._tools
+            self.client, self.settings, self.log, system=self._parts.machine.system, tools=lambda: self._tools
         )
 
     def _make_heartbeat(self) -> Heartbeat:

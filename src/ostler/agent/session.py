@@ -5,14 +5,14 @@ answers with a verdict on each, so that both sides agree again before new work b
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from ostler import __version__
 from ostler.agent.capabilities import CAPABILITIES
 from ostler.agent.errors import ProtocolRefused
 from ostler.agent.logging import Log
+from ostler.agent.parts import AgentSettings
 from ostler.client.caller import Client
 from ostler.client.errors import ProblemError
-from ostler.domain.job import JobKind
 from ostler.protocol.v1 import table
 from ostler.protocol.v1.runner_messages import (
     PROTOCOL_VERSION,
@@ -24,30 +24,20 @@ from ostler.protocol.v1.runner_messages import (
 )
 
 
-class Introduction(NamedTuple):
-    """What a runner says of itself at each connection."""
-
-    version: str
-    labels: list[str]
-    job_kinds: list[JobKind]
-    environment: list[str]
-    isolation: str
-
-
 class Session:
     """One per runner."""
 
     def __init__(
         self,
         client: Client,
-        introduction: Introduction,
+        settings: AgentSettings,
         log: Log,
         *,
         system: Callable[[], SystemInfo],
         tools: Callable[[], dict[str, str]],
     ) -> None:
         self._client = client
-        self._introduction = introduction
+        self._told = settings
         self._log = log
         self._system = system
         self._tools = tools
@@ -62,16 +52,15 @@ class Session:
         """
         first = not self._met
         self.connected = False
-        introduction = self._introduction
         request = HelloRequest(
             protocol=PROTOCOL_VERSION,
-            version=introduction.version,
+            version=__version__,
             capabilities=list(CAPABILITIES),
             tools=self._tools(),
-            labels=introduction.labels,
-            job_kinds=introduction.job_kinds,
-            environment=introduction.environment,
-            isolation=introduction.isolation,
+            labels=list(self._told.labels),
+            job_kinds=list(self._told.job_kinds),
+            environment=sorted(self._told.environment),
+            isolation=self._told.isolation,
             system=self._system(),
             held=held,
         )

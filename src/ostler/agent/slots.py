@@ -19,6 +19,7 @@ class Slots:
         self._promised: set[Slot] = set()
         self.open = True
         """False while no new work is wanted: draining, no disk, nothing but directives."""
+        self.draining = False
         self.changed = asyncio.Event()
 
     @property
@@ -54,9 +55,14 @@ class Slots:
         self.open = False
         self.changed.set()
 
+    def drain(self) -> None:
+        """Take no new work ever again."""
+        self.draining = True
+        self.close()
+
     def reopen(self) -> None:
-        """Take work again."""
-        if not self.open:
+        """Take work again, unless draining."""
+        if not self.open and not self.draining:
             self.open = True
             self.changed.set()
 

@@ -198,12 +198,12 @@ def test_unknown_keys_are_named_and_do_not_break_the_agent(tmp_path: Path) -> No
     """Row 148."""
     path = tmp_path / "ostler-agent.yaml"
     path.write_text("version: 1\ntoken: x\npoling_interval: 2m\nfuture:\n  nested: [1, {a: b}]\n")
-    result = load(path, {"OSTLER_AGENT_TOKNE": "x"})
+    result = load(path, {f"{PREFIX}TOKNE": "x"})
     assert result.configuration.version == "1"
     assert result.warnings == (
         f"{path}:3: unknown key `poling_interval` is ignored; did you mean `polling_interval`?",
         f"{path}:4: unknown key `future` is ignored",
-        "unknown variable OSTLER_AGENT_TOKNE is ignored; did you mean `OSTLER_AGENT_TOKEN`?",
+        f"unknown variable {PREFIX}TOKNE is ignored; did you mean `OSTLER_AGENT_TOKEN`?",
     )
 
 
