@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Generator
@@ -89,7 +90,7 @@ class _Installation:
         output.say(f"  this machine is signed in ({path})")
         output.say("")
         output.say("  next, in another shell:")
-        output.say("    ostler job submit -- sh -c 'for i in 1 2 3; do echo \"hello $i\"; sleep 1; done'")
+        output.say(f"    {_command()} job submit -- sh -c 'for i in 1 2 3; do echo \"hello $i\"; sleep 1; done'")
         output.say("")
 
     async def _keep_runners(self) -> None:
@@ -132,6 +133,14 @@ async def _detach(process: asyncio.subprocess.Process) -> None:
     except TimeoutError:
         process.kill()
         await process.wait()
+
+
+def _command() -> str:
+    """Return what to type for `ostler` in another shell that stands where this one does."""
+    if shutil.which("ostler"):
+        return "ostler"
+    program = Path(sys.argv[0]).absolute()
+    return str(program.relative_to(Path.cwd())) if program.is_relative_to(Path.cwd()) else str(program)
 
 
 def _default_directory() -> Path:
