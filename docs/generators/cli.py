@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import click
 
+from ostler.agent.settings import SETTINGS
 from ostler.cli.main import ostler
 
 _HEAD = """\
@@ -69,7 +70,12 @@ def _parameters(command: click.Command) -> list[str]:
     options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
     if not options:
         return []
-    lines = ["| Option | Default | Meaning |", "| --- | --- | --- |"]
+    lines: list[str] = []
+    keys = {setting.key for setting in SETTINGS}
+    if keys <= {option.name for option in options}:
+        options = [option for option in options if option.name not in keys]
+        lines += ["Every [setting of the agent](settings.md) is an option too: its key with hyphens.", ""]
+    lines += ["| Option | Default | Meaning |", "| --- | --- | --- |"]
     for option in options:
         names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
         lines.append(f"| {names}{_value(option)} | {_default(option)} | {_meaning(option)} |")
