@@ -132,7 +132,7 @@ class Agent:
             await _cancelled(detecting)
 
     async def _loop(self) -> None:
-        watching = self.floor.watch(self.settings.status_seconds, self._recover)
+        watching = self.floor.watch(self.settings.status_seconds, self.heartbeat.recover)
         loops = [asyncio.create_task(loop) for loop in (self.heartbeat.run(), watching, self._poll())]
         try:
             await asyncio.gather(*loops)
@@ -255,9 +255,6 @@ class Agent:
         self.log.error("fault", reason=reason)
         self.heartbeat.error = reason
 
-    def _recover(self) -> None:
-        self.heartbeat.error = ""
-
     def spawn(self, cleaning: Coroutine[object, object, None]) -> None:
         """See ``job.Work``."""
         task = asyncio.create_task(cleaning)
@@ -349,7 +346,12 @@ class Agent:
 
     def _make_session(self) -> Session:
         return Session(
-            self.client, self.settings, self.log, system=self._parts.machine.system, tools=lambda: self._tools
+            self.client,
+            self.settings,
+            self.log,
+            self._parts.disk,
+            system=self._parts.machine.system,
+            tools=lambda: self._tools,
         )
 
     def _make_heartbeat(self) -> Heartbeat:

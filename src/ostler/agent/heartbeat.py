@@ -48,6 +48,10 @@ class Heartbeat:
         """What is wrong with this runner; sent until it is cleared."""
         self.last_success = effects.clock.monotonic()
 
+    def recover(self) -> None:
+        """Nothing is wrong any more."""
+        self.error = ""
+
     async def run(self) -> None:
         """Beat until cancelled."""
         while True:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from ostler import __version__
 from ostler.agent.capabilities import CAPABILITIES
+from ostler.agent.disk import Disk
 from ostler.agent.errors import ProtocolRefused
 from ostler.agent.logging import Log
 from ostler.agent.parts import AgentSettings
@@ -23,6 +24,8 @@ from ostler.protocol.v1.runner_messages import (
     SystemInfo,
 )
 
+SEQUENCE_PATH = "hellos"
+
 
 class Session:
     """One per runner."""
@@ -32,6 +35,7 @@ class Session:
         client: Client,
         settings: AgentSettings,
         log: Log,
+        disk: Disk,
         *,
         system: Callable[[], SystemInfo],
         tools: Callable[[], dict[str, str]],
@@ -39,6 +43,8 @@ class Session:
         self._client = client
         self._told = settings
         self._log = log
+        self._disk = disk
+        self._sequence: int | None = None
         self._system = system
         self._tools = tools
         self.settings = RunnerSettings(heartbeat_ms=10_000, hold_ms=50_000, log_chunk_bytes=256 << 10)
@@ -63,6 +69,7 @@ class Session:
             isolation=self._told.isolation,
             system=self._system(),
             held=held,
+            sequence=self._next_sequence(),
         )
         try:
             reply = await self._client.call(table.HELLO, request=request, probe=first)
@@ -74,3 +81,17 @@ class Session:
         self.connected = self._met = True
         self._log.info("connected", server_version=reply.server_version, held=len(held))
         return reply
+
+    def _next_sequence(self) -> int:
+        """Number this hello, higher than any before it, so that a late copy of an older one is known for what it is."""
+        if self._sequence is None:
+            try:
+                self._sequence = int(self._disk.read(SEQUENCE_PATH))
+            except (FileNotFoundError, ValueError):
+                self._sequence = 0
+        self._sequence += 1
+        try:
+            self._disk.write(SEQUENCE_PATH, b"%d" % self._sequence)
+        except OSError as error:
+            self._log.warning("sequence_not_kept", reason=str(error))
+        return self._sequence

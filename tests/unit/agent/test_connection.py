@@ -161,6 +161,21 @@ def test_hello_tells_system_tools_labels_and_names_of_variables_but_no_values() 
     simulate(scenario)
 
 
+def test_hellos_are_numbered_over_restarts() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        async with bench:
+            await bench.agent.ready.wait()
+            for _ in range(3):
+                await bench.restart()
+                await bench.agent.ready.wait()
+            numbers = [hello.sequence for hello in bench.plane.hellos]
+            assert numbers == sorted(set(numbers))
+            assert numbers[0] == 1
+
+    simulate(scenario)
+
+
 def test_a_server_of_another_version_ends_the_agent_with_the_fix() -> None:
     async def scenario() -> None:
         bench = Bench()
