@@ -5,6 +5,7 @@ of the right type within its limit, a proven caller) is established here and now
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
@@ -25,6 +26,7 @@ log = structlog.get_logger("ostler.server")
 _ENCODER = msgspec.json.Encoder()
 _JSON = "application/json"
 _PROBLEM = "application/problem+json"
+_DISCARD_SECONDS = 5.0
 
 
 class Route(NamedTuple):
@@ -201,6 +203,7 @@ def _decoded(route: Route, raw: bytes) -> object:
 async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
     declared = headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:
+        await _discard(receive)
         raise Refusal(problem("body_too_large", f"{declared} bytes; the limit is {limit}"))
     chunks: list[bytes] = []
     size = 0
@@ -211,10 +214,22 @@ async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
         chunk: bytes = message.get("body", b"")
         size += len(chunk)
         if size > limit:
+            await _discard(receive)
             raise Refusal(problem("body_too_large", f"more than {limit} bytes"))
         chunks.append(chunk)
         if not message.get("more_body", False):
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def _discard(receive: Receive) -> None:
+    """Read what nobody wants, for a while: one closed with data unread is reset, and nobody learns why.
+
+    That is for callers that send everything before they listen; those that send for ever are cut off.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while (await receive()).get("more_body", False):
+                pass
 
 
 _ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
