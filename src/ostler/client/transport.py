@@ -34,6 +34,7 @@ class TransportError(Exception):
     """
 
     code = "transport_failed"
+    fix = "Check that the server runs and that its address is right: OSTLER_URL, or `ostler login URL CODE`."
 
     def __init__(self, reason: str, *, sent: bool) -> None:
         super().__init__(reason)

@@ -41,6 +41,7 @@ class SchemaTooNew(StoreError):
     """A newer release of Ostler has changed the schema and this one cannot work with it."""
 
     code = "schema_too_new"
+    fix = "Start that release, or restore a backup made before the upgrade."
 
 
 class SchemaOutdated(StoreError):

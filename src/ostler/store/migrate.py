@@ -72,8 +72,7 @@ def check(known: list[Migration], done: dict[tuple[int, str], tuple[str, str]]) 
         migration = by_number.get(number)
         if migration is None and phase == "post":
             raise SchemaTooNew(
-                f"the database was migrated by a newer release ({name}, after which this one cannot use it);"
-                " start that release, or restore a backup made before the upgrade"
+                f"the database was migrated by a newer release ({name}, after which this one cannot use it)"
             )
         if migration is not None and migration.checksum != checksum:
             raise MigrationChanged(
