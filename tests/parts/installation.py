@@ -152,7 +152,7 @@ class Installation:
     def environment(self, **more: str) -> dict[str, str]:
         """What every process gets to see: nothing of the machine but its search path."""
         fixed = {"PATH": os.environ["PATH"], "HOME": str(self.directory / "home"), "LANG": "C.UTF-8"}
-        return {**fixed, "OSTLER_CONFIG_DIR": str(self.directory / "config"), **more}
+        return {**fixed, "OSTLER_CONFIG_DIR": str(self.directory / "config")} | more
 
     def spawn(self, name: str, command: tuple[str, ...], env: Mapping[str, str]) -> KeptProcess:
         """Start any process that ends with the installation."""
@@ -237,6 +237,10 @@ class Installation:
         )
         return Finished(done.returncode, done.stdout, done.stderr)
 
+    def start(self, *arguments: str, **env: str) -> KeptProcess:
+        """Run the command line beside the test; what it prints is in its log."""
+        return self.spawn(f"command-{len(self._processes)}", (*OSTLER, *arguments), self.environment(**env))
+
     def call(
         self, method: str, path: str, body: object = None, *, url: str = "", token: str | None = None, raw: bytes = b""
     ) -> Answer:
@@ -308,6 +312,11 @@ class Installation:
     def until_idle(self, name: str) -> None:
         """Wait until a runner waits for work."""
         self.until(f"runner {name} is idle", lambda: self.get(f"/api/v1/runners/{name}")["status"] == "idle")
+
+
+def gated(gate: Path) -> str:
+    """A script that tells when it has begun and waits for a file."""
+    return f"echo begun; while [ ! -e {gate} ]; do sleep 0.05; done; echo passed"
 
 
 def freeze(process: KeptProcess) -> None:
