@@ -202,10 +202,13 @@ def _expiry(kind: str, state: str, now: int) -> int:
     return stored - SLACK_MICROS if started and not JobKind(kind).redeliverable else stored
 
 
-def reconcile(connection: Connection, runner_id: str, held: Sequence[HeldAttempt], now: int) -> list[Directive]:
+def reconcile(
+    connection: Connection, runner_id: str, held: Sequence[HeldAttempt], now: int, *, current: bool = True
+) -> list[Directive]:
     """Compare a runner's journal with what is stored, at its hello; the answer names every attempt it named.
 
-    What it no longer knows is given back if it was not started, and is lost if it was (rules 7 and 8).
+    What it no longer knows is given back if it was not started, and is lost if it was (rules 7 and 8). A hello that is
+    not current (it was overtaken, or came twice) still gets its verdicts, but nothing is concluded from what it lacks.
     """
     open_here = [(row[0], row[1]) for row in _LOCK_OPEN.rows(connection, runner_id=runner_id)]
     named = {(each.job_id, each.fence): each for each in held}
@@ -214,11 +217,13 @@ def reconcile(connection: Connection, runner_id: str, held: Sequence[HeldAttempt
     directives: list[Directive] = []
     renewed: list[tuple[int, str, int]] = []
     for reference in open_here:
-        if reference not in named:
+        if current and reference not in named:
             change = decide(loaded[reference], lapse(loaded[reference].job), now)
             changes += [change] if isinstance(change, Change) else []
     for reference, each in named.items():
         verdict, change = _verdict(loaded.get(reference), runner_id, each, now)
+        if not current and verdict.action == "abandon":
+            change = None
         directives.append(verdict)
         changes += [change] if change is not None else []
         if verdict.action != "abandon" and change is None and reference in open_here:

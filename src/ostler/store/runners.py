@@ -38,7 +38,7 @@ LONGEST_GAP: Final = 20 * SECOND
 _ROW = """r.id, r.pool_id, r.name, r.description, r.status, r.admission, r.note, r.paused_until, r.enrolled_labels,
     r.hello, r.metrics, r.version, r.error, r.enrol_key, r.last_seen_at, r.created_at"""
 _PLAIN_ROW = _ROW.replace("r.", "")
-_FOR_HELLO = Sql("SELECT status, admission, pool_id, name FROM runners WHERE id = :runner_id [lock]")
+_FOR_HELLO = Sql("SELECT status, admission, pool_id, name, hello FROM runners WHERE id = :runner_id [lock]")
 _POOL = Sql("SELECT allow_multiple_instances FROM pools WHERE id = :pool_id [lock]")
 _OTHER_LIVE = Sql(
     "SELECT name FROM runners WHERE pool_id = :pool_id AND id <> :runner_id AND status <> 'offline'"
@@ -113,7 +113,7 @@ def hello(connection: Connection, runner_id: str, request: HelloRequest, now: in
         row = _FOR_HELLO.row(connection, runner_id=runner_id)
     if row is None:
         return Refused("not_found", "the runner is not known; enrol it again")
-    status, admission, pool_id, name = row
+    status, admission, pool_id, name, before = row
     if admission == Admission.REVOKED.value:
         return Refused("runner_revoked", "the runner was revoked")
     pool = _POOL.row(connection, pool_id=pool_id)
@@ -122,6 +122,9 @@ def hello(connection: Connection, runner_id: str, request: HelloRequest, now: in
         other = _OTHER_LIVE.row(connection, pool_id=pool_id, runner_id=runner_id, since=since)
         if other is not None:
             return Refused("single_process", f"the pool admits one process and {other[0]!r} is connected")
+    current = not request.sequence or request.sequence > _hello(before).sequence
+    if not current:
+        return Welcome(pool_id, name, attempts.reconcile(connection, runner_id, request.held, now, current=False))
     _GREET.run(
         connection,
         runner_id=runner_id,
