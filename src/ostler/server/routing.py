@@ -5,10 +5,11 @@ of the right type within its limit, a proven caller) is established here and now
 """
 
 import asyncio
+import re
 import contextlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 import msgspec
 import structlog
@@ -24,6 +25,9 @@ from ostler.server.metrics import Metrics
 log = structlog.get_logger("ostler.server")
 
 _ENCODER = msgspec.json.Encoder()
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""An escaped NUL in JSON; PostgreSQL keeps no such text, so both databases get none."""
+
 _JSON = "application/json"
 _PROBLEM = "application/problem+json"
 _DISCARD_SECONDS = 5.0
@@ -120,6 +124,8 @@ class Router:
         await _send(send, reply, request_id)
 
     def _find(self, method: str, path: str) -> tuple[Route, dict[str, str]] | Absent:
+        if "\0" in path:
+            return Absent(problem("not_found", "no address holds the character NUL"))
         methods = self._plain.get(path)
         if methods is not None:
             route = methods.get(method)
@@ -173,7 +179,7 @@ def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | No
         if expected.startswith("{"):
             if not actual:
                 return None
-            values[expected[1:-1]] = unquote(actual)
+            values[expected[1:-1]] = actual
         elif expected != actual:
             return None
     return values
@@ -184,6 +190,8 @@ def _query(endpoint: Endpoint[Any, Any], raw: bytes) -> msgspec.Struct:
         return NoQuery()
     try:
         pairs = dict(parse_qsl(raw.decode("utf-8"), keep_blank_values=True, max_num_fields=50, errors="strict"))
+        if any("\0" in value for value in pairs.values()):
+            raise Refusal(problem("query_malformed", "a value holds the character NUL"))
         return msgspec.convert(pairs, endpoint.query, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
         raise Refusal(problem("query_malformed", str(error))) from error
@@ -194,6 +202,8 @@ def _decoded(route: Route, raw: bytes) -> object:
         return Nothing()
     if route.decoder is None:
         return Binary(raw)
+    if _NUL.search(raw):
+        raise Refusal(problem("body_malformed", "a text holds the character NUL, which no text here may hold"))
     try:
         return route.decoder.decode(raw or b"{}")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
