@@ -5,8 +5,8 @@ of the right type within its limit, a proven caller) is established here and now
 """
 
 import asyncio
-import re
 import contextlib
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
