@@ -12,8 +12,10 @@ _TAKE = Sql(
     "INSERT INTO loop_leases (name, holder, term, expires_at, worked_at) VALUES (:name, :holder, 1, :expires_at, 0)"
     " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,"
     " term = loop_leases.term + CASE WHEN loop_leases.holder = excluded.holder THEN 0 ELSE 1 END"
-    " WHERE loop_leases.holder = excluded.holder OR loop_leases.expires_at < :now RETURNING term"
+    " WHERE loop_leases.holder = excluded.holder OR loop_leases.expires_at < :now OR loop_leases.expires_at > :absurd"
+    " RETURNING term"
 )
+_ABSURDLY_LONG = 10
 _RELEASE = Sql("UPDATE loop_leases SET expires_at = 0 WHERE name = :name AND holder = :holder")
 _WORKED = Sql("SELECT worked_at FROM loop_leases WHERE name = :name")
 _WORK = Sql(
@@ -23,8 +25,12 @@ _WORK = Sql(
 
 
 def acquire(connection: Connection, name: str, holder: str, lease_micros: int, now: int) -> int | None:
-    """Take or renew a loop's lease; return its term, which grows when the holder changes, or nothing if it is held."""
-    row = _TAKE.row(connection, name=name, holder=holder, expires_at=now + lease_micros, now=now)
+    """Take or renew a loop's lease; return its term, which grows when the holder changes, or nothing if it is held.
+
+    A lease that ends further ahead than any would was written by a clock that has been put right since (threat 52).
+    """
+    absurd = now + _ABSURDLY_LONG * lease_micros
+    row = _TAKE.row(connection, name=name, holder=holder, expires_at=now + lease_micros, now=now, absurd=absurd)
     return row[0] if row else None
 
 

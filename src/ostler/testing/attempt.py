@@ -15,6 +15,8 @@ from ostler.testing.history import History
 from ostler.testing.node import Node, Process
 
 LONGEST_STEP_SECONDS = 600.0
+LASTS = "SIMULATED_SECONDS"
+"""A step whose environment sets this lasts about so long and succeeds."""
 
 
 class Attempt:
@@ -42,6 +44,8 @@ class Attempt:
         """The first signal counts: a job that is being cancelled is killed by the ladder, in its time."""
         if not self._stop.done():
             self._stop.set_result(how)
+            if self.running:
+                self._history.stopping(self.order.job_id, self.order.fence, how)
 
     def bury(self) -> None:
         """Kill what runs, and say that the attempt was lost if it left no result."""
@@ -89,12 +93,15 @@ class Attempt:
             await asyncio.sleep(random.uniform(0.01, 0.1))
             lines = random.below(8)
             slow = LONGEST_STEP_SECONDS if random.below(16) == 0 else 3.0
+            least = 0.0
+            if LASTS in step.env:
+                slow, lines, least = float(step.env[LASTS]), lines + 1, 1.0
             for line in range(lines):
-                await asyncio.sleep(random.uniform(0, slow / lines))
+                await asyncio.sleep(random.uniform(least, 1) * slow / lines)
                 self._print(f"{step.name}: line {line} {random.token(random.below(40))}\n".encode(), index)
                 if random.below(2):
                     self._flush()
-            wrong = random.below(12) == 0
+            wrong = random.below(12) == 0 and LASTS not in step.env
             failed = failed or wrong
             self._flush()
             self._event(
@@ -132,10 +139,12 @@ class Attempt:
 
     def _conclude(self, conclusion: Conclusion, cause: str = "", detail: str = "") -> None:
         self.result = JobResult(conclusion=conclusion, cause=cause, detail=detail, log_bytes=self.length)
-        self._history.finished(self.order.job_id, self.order.fence, conclusion)
+        told = "failed" if conclusion == "timed_out" else conclusion
+        self._history.finished(self.order.job_id, self.order.fence, told)
         self._tell()
 
     def _died(self, power: bool) -> None:  # noqa: FBT001 - the form of a watcher
+        self._history.gone(self.order.job_id, self.order.fence)
         if self.result is not None:
             return
         self._history.cut_short(self.order.job_id, self.order.fence)

@@ -21,6 +21,7 @@ from ostler.testing.faults import Fault
 from ostler.testing.world import Report, Scenario, World, simulate
 
 SLICE = 10
+DEFAULT = "ostler.testing.platform:scenario"
 _NEWLINE = "\n"
 
 
@@ -132,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m ostler.testing.campaign", description="Run a scenario under seeds."
     )
-    parser.add_argument("--scenario", required=True, help="module:function that takes a World")
+    parser.add_argument("--scenario", default=DEFAULT, help="module:function that takes a World")
     parser.add_argument("--seeds", type=int, default=200, help="how many seeds")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this seed only, in the open")

@@ -21,8 +21,11 @@ LONGEST_TROUBLE_SECONDS = 120.0
 class Chaos:
     """Keeps one program running on each node, against its own efforts."""
 
-    def __init__(self, world: World, programs: Mapping[Node, Program]) -> None:
+    def __init__(
+        self, world: World, programs: Mapping[Node, Program], *, longest_seconds: float = LONGEST_TROUBLE_SECONDS
+    ) -> None:
         self._world = world
+        self._longest = longest_seconds
         self._programs = dict(programs)
         self._nodes = list(self._programs)
         self._troubles: dict[asyncio.Task[None], None] = {}
@@ -55,6 +58,9 @@ class Chaos:
         alive = [process for process in node.processes if process.alive]
         if alive and faults.fires(Fault.KILL):
             random.choice(alive).kill()
+        main = node.running()
+        if main is not None and faults.fires(Fault.RESTART):
+            main.terminate()
         if faults.fires(Fault.POWER_LOSS):
             node.crash()
         if faults.fires(Fault.CLOCK_JUMP):
@@ -72,7 +78,7 @@ class Chaos:
 
     def _duration(self) -> float:
         """Short troubles are as likely as long ones, by order of magnitude."""
-        ratio = LONGEST_TROUBLE_SECONDS / SHORTEST_TROUBLE_SECONDS
+        ratio = self._longest / SHORTEST_TROUBLE_SECONDS
         return SHORTEST_TROUBLE_SECONDS * ratio ** self._world.random.uniform(0, 1)
 
     def _start(self, trouble: Coroutine[Any, Any, None]) -> None:

@@ -45,3 +45,9 @@ class RealWorldTouched(Exception):
     """Simulated code reached for a real socket, process, thread or signal."""
 
     code = "simulation_real_io"
+
+
+class PromiseBroken(SimulationFailed):
+    """Something that was promised had not happened long after every trouble was over."""
+
+    code = "promise_broken"

@@ -7,6 +7,7 @@ connection; different exchanges overtake each other freely.
 
 import asyncio
 from collections.abc import Mapping
+from email.utils import formatdate
 from typing import Literal, NamedTuple, Protocol
 
 from starlette.types import ASGIApp, Message
@@ -197,6 +198,7 @@ class _ServerSide:
         self._listener.process.check()
         if message["type"] == "http.response.start":
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in message["headers"]}
+            headers.setdefault("date", formatdate(self._listener.process.effects.clock.now() // 1_000_000, usegmt=True))
             self._started = True
             self._exchange.carry(Head(message["status"], headers))
             return

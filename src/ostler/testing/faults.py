@@ -39,6 +39,11 @@ class Fault(StrEnum):
     PAUSE = "process.pause"
     CLOCK_JUMP = "clock.jump"
     CLOCK_SKEW = "clock.skew"
+    RESTART = "process.restart"
+    DATABASE_SLOW = "database.slow"
+    DATABASE_REFUSED = "database.refused"
+    DATABASE_UNCERTAIN = "database.uncertain"
+    KILL_AT_COMMIT = "database.kill_at_commit"
 
 
 RATES: Mapping[Fault, float] = {
@@ -64,6 +69,11 @@ RATES: Mapping[Fault, float] = {
     Fault.PAUSE: 0.2,
     Fault.CLOCK_JUMP: 0.1,
     Fault.CLOCK_SKEW: 0.5,
+    Fault.RESTART: 0.15,
+    Fault.DATABASE_SLOW: 0.02,
+    Fault.DATABASE_REFUSED: 0.02,
+    Fault.DATABASE_UNCERTAIN: 0.02,
+    Fault.KILL_AT_COMMIT: 0.003,
 }
 """Chances per opportunity: a message, a write, a node that starts, or a turn of the chaos (see `chaos`)."""
 

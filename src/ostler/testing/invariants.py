@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ostler.testing.record import JobHistory
 
+GRACE_SECONDS = 12.0
+HEARD_SECONDS = 1.0
+
 Invariant = Callable[[JobHistory], Iterator[str]]
 
 
@@ -18,10 +21,10 @@ def broken(record: JobHistory, invariants: Iterable[Invariant]) -> list[str]:
 
 
 def one_start(record: JobHistory) -> Iterator[str]:
-    """I1: a deployment is granted once and executed once; no attempt of any kind is executed twice."""
-    if record.kind == "deployment" and len(record.grants) > 1:
+    """I1: a deployment or CI job is granted once and executed once; no attempt of any kind is executed twice."""
+    if record.kind != "lease" and len(record.grants) > 1:
         yield f"I1 start granted {len(record.grants)} times: {record.grants}"
-    if record.kind == "deployment" and len(record.executions) > 1:
+    if record.kind != "lease" and len(record.executions) > 1:
         yield f"I1 executed {len(record.executions)} times: {record.executions}"
     for fence, times in Counter(start.fence for start in record.executions).items():
         if times > 1:
@@ -54,14 +57,36 @@ def an_end(record: JobHistory) -> Iterator[str]:
 
 
 def results_kept(record: JobHistory) -> Iterator[str]:
-    """I5: a result that was acknowledged is the job's; one that the last attempt finished locally is too."""
+    """I5: a result that was acknowledged is the job's; one that the last attempt finished locally is too.
+
+    Unless the server had rightly given the attempt up before the result reached it (rule 8).
+    """
     ends = set(record.ends)
     for fence, result in record.acknowledged.items():
         if (fence, result) not in ends:
             yield f"I5 the acknowledged result {result} of attempt {fence} is lost: {record.ends}"
     result = record.results.get(record.fence)
-    if result is not None and (record.fence, result) not in ends:
+    if result is not None and (record.fence, result) not in ends and record.fence not in record.given_up:
         yield f"I5 the result {result} that attempt {record.fence} finished with is lost: {record.ends}"
+
+
+def nothing_wrong(record: JobHistory) -> Iterator[str]:
+    """What an observer saw with its own eyes."""
+    yield from record.wrongs
+
+
+def stopped_in_time(record: JobHistory) -> Iterator[str]:
+    """I4: a cancelled job is gone; without troubles its runner hears of it at once and it is gone within its grace."""
+    for fence, stopped in record.stopped_at.items():
+        gone = record.gone_at.get(fence)
+        if gone is None:
+            yield f"I4 attempt {fence} still runs although it was stopped"
+        elif record.calm and gone - stopped > GRACE_SECONDS:
+            yield f"I4 attempt {fence} was gone only {gone - stopped:.1f} s after it was stopped"
+    if record.calm and record.cancelled_at is not None:
+        heard = record.stopped_at.get(record.fence)
+        if heard is None or heard - record.cancelled_at > HEARD_SECONDS:
+            yield f"I4 cancelled at {record.cancelled_at:.3f}, heard of at {heard}"
 
 
 def logs_exact(record: JobHistory) -> Iterator[str]:
@@ -82,5 +107,5 @@ def _difference(printed: bytes, stored: bytes) -> str:
     return ""
 
 
-ALWAYS: tuple[Invariant, ...] = (one_start, granted_before_execution, nothing_stale, one_end)
-FINALLY: tuple[Invariant, ...] = (an_end, results_kept, logs_exact)
+ALWAYS: tuple[Invariant, ...] = (one_start, granted_before_execution, nothing_stale, one_end, nothing_wrong)
+FINALLY: tuple[Invariant, ...] = (an_end, results_kept, logs_exact, stopped_in_time)

@@ -62,6 +62,8 @@ class Process(Life):
         self.effects = Effects(node.clock, SortableIds(node.clock, random), random)
         self.disk = ProcessDisk(node.disk, self)
         self.failure: BaseException | None = None
+        self.undisturbed_since = node.loop.time()
+        """Since when it has run without a pause."""
         self._watchers: list[Callable[[bool], None]] = []
         self._main: SimTask[None] | None = None
 
@@ -103,6 +105,7 @@ class Process(Life):
     def resume(self) -> None:
         if self.state == "paused":
             self.state = "running"
+            self.undisturbed_since = self.node.loop.time()
             self.note("resumed")
             self.node.loop.release(self)
 

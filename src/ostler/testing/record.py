@@ -28,3 +28,10 @@ class JobHistory:
         self.printed: dict[int, bytearray] = {}
         self.cut_short: set[int] = set()
         self.stored: dict[int, bytes] = {}
+        self.calm = False
+        self.given_up: set[int] = set()
+        self.wrongs: list[str] = []
+        self.cancelled_at: float | None = None
+        self.stopped_at: dict[int, float] = {}
+        self.gone_at: dict[int, float] = {}
+        self.story: list[tuple[float, str]] = []

@@ -4,6 +4,7 @@ A set of tasks is iterated by hash, and the ordinary hash is a memory address; h
 """
 
 import asyncio
+import warnings
 from collections.abc import Coroutine, Generator, Iterable
 from contextlib import suppress
 from contextvars import Context
@@ -71,16 +72,22 @@ def unseen_failures(tasks: Iterable[SimTask[Any]]) -> list[str]:
 
 def bury(tasks: Iterable[SimTask[Any]]) -> None:
     """Close what the tasks left suspended, in order of creation; what their `finally` blocks raise is dropped."""
-    for task in tasks:
-        if task.done():
-            with suppress(asyncio.CancelledError):
-                task.exception()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # what was made to be awaited later never is
+        for task in tasks:
+            _bury(task)
+
+
+def _bury(task: SimTask[Any]) -> None:
+    if task.done():
+        with suppress(asyncio.CancelledError):
+            task.exception()
+        return
+    setattr(task, "_log_destroy_pending", False)  # noqa: B010 - known to asyncio, not to its type stubs
+    coro: Any = task.get_coro()
+    for _ in range(_PATIENCE):
+        try:
+            coro.close()
+            break
+        except BaseException:  # noqa: BLE001, S112 - a block that awaits or raises is closed again
             continue
-        setattr(task, "_log_destroy_pending", False)  # noqa: B010 - known to asyncio, not to its type stubs
-        coro: Any = task.get_coro()
-        for _ in range(_PATIENCE):
-            try:
-                coro.close()
-                break
-            except BaseException:  # noqa: BLE001, S112 - a block that awaits or raises is closed again
-                continue
