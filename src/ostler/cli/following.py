@@ -7,7 +7,9 @@ import msgspec
 
 from ostler.cli import output
 from ostler.client.caller import Client
-from ostler.client.streaming import events
+from ostler.client.errors import ProblemError
+from ostler.client.streaming import events, passing
+from ostler.client.transport import TransportError
 from ostler.domain.job import JobState
 from ostler.domain.run import RunState
 from ostler.effects import system_random
@@ -16,6 +18,8 @@ from ostler.protocol.v1.table import GET_JOB, GET_RUN, LOG_FOLLOW
 
 _LOOK_SECONDS = 2.0
 _SETTLE_SECONDS = 0.05
+_PATIENCE_SECONDS = 600.0
+"""As long as a runner may be away from the server without losing its job: whoever watches it waits as long."""
 _ENDED = (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
 
 
@@ -84,7 +88,18 @@ async def follow_run(client: Client, run: RunView, *, as_json: bool) -> int:
 async def follow_events(client: Client, job_id: str, printer: LinePrinter, *, quiet: bool = False) -> None:
     """Print the log of a job from its start until it is complete, whatever happens to the connection meanwhile."""
     decoder = msgspec.json.Decoder(LogEvent)
-    async for event in events(client, LOG_FOLLOW, system_random(), query=LogFollowQuery(), job_id=job_id):
+    outage = _Outage()
+    following = events(
+        client,
+        LOG_FOLLOW,
+        system_random(),
+        query=LogFollowQuery(),
+        patience_seconds=_PATIENCE_SECONDS,
+        on_loss=outage.begin,
+        job_id=job_id,
+    )
+    async for event in following:
+        outage.end()
         if event.event == "log" and not quiet:
             printer.take(decoder.decode(event.data))
     printer.close()
@@ -92,11 +107,39 @@ async def follow_events(client: Client, job_id: str, printer: LinePrinter, *, qu
 
 async def settled(client: Client, run_id: str) -> RunView:
     """Return the run once it has ended; its log may be complete a moment before its state is."""
+    outage, lost = _Outage(), 0.0
     while True:
-        run = await client.call(GET_RUN, run_id=run_id)
+        try:
+            run = await client.call(GET_RUN, run_id=run_id)
+        except (TransportError, ProblemError) as error:
+            lost += _LOOK_SECONDS
+            if lost > _PATIENCE_SECONDS or not passing(error):
+                raise
+            outage.begin(error)
+            await asyncio.sleep(_LOOK_SECONDS)
+            continue
+        lost = 0.0
+        outage.end()
         if run.state in _ENDED:
             return run
         await asyncio.sleep(_SETTLE_SECONDS)
+
+
+class _Outage:
+    """Tells once that the server is away, and once that it is back: the job goes on without it, and so do we."""
+
+    def __init__(self) -> None:
+        self._since = False
+
+    def begin(self, error: Exception) -> None:
+        if not self._since:
+            self._since = True
+            output.say(f"the server does not answer ({error}); the job goes on, waiting for the server …")
+
+    def end(self) -> None:
+        if self._since:
+            self._since = False
+            output.say("the server is back")
 
 
 def say_end(run: RunView) -> None:
@@ -124,7 +167,10 @@ async def _say_why(client: Client, job_id: str) -> None:
     said = ""
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
-        job: JobView = await client.call(GET_JOB, job_id=job_id)
+        try:
+            job: JobView = await client.call(GET_JOB, job_id=job_id)
+        except (TransportError, ProblemError):
+            continue
         if job.waiting is None:
             return
         if job.waiting.sentence != said:

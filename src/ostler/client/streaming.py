@@ -4,12 +4,14 @@ Resuming is by ``Last-Event-ID`` only: what the id means is the endpoint's busin
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from ostler.client.caller import Client
+from ostler.client.errors import ProblemError
+from ostler.client.policy import RETRYABLE_STATUSES
 from ostler.client.transport import TransportError
 from ostler.effects import Random
 from ostler.protocol.endpoint import Endpoint
@@ -71,32 +73,42 @@ async def events(
     query: msgspec.Struct | None = None,
     last_event_id: str = "",
     until: str = "end",
+    patience_seconds: float | None = None,
+    on_loss: Callable[[Exception], None] | None = None,
     **path: str,
 ) -> AsyncIterator[ServerEvent]:
     """Yield events up to and with the one named ``until``; a broken stream is resumed after the last id.
 
-    Raises what the client raises for a refusal, and ``TransportError`` when the server stays away for longer than the
-    policy's patience.
+    Raises what the client raises for a refusal, and ``TransportError`` when the server stays away for longer than
+    ``patience_seconds``, else the policy's patience. A server that says that it cannot serve now is away too.
     """
     losses = 0
-    patience = client.policy.patience_seconds
+    longest = client.policy.patience_seconds if patience_seconds is None else patience_seconds
+    patience = longest
     while True:
         parser = EventParser(last_event_id)
         try:
             async for chunk in client.stream(endpoint, query=query, last_event_id=last_event_id, **path):
                 for event in parser.feed(chunk):
                     last_event_id = event.id
-                    losses, patience = 0, client.policy.patience_seconds
+                    losses, patience = 0, longest
                     yield event
                     if event.event == until:
                         return
-        except TransportError:
-            if patience < 0:
+        except (TransportError, ProblemError) as error:
+            if patience < 0 or not passing(error):
                 raise
+            if on_loss is not None:
+                on_loss(error)
         losses += 1
         wait = max(parser.retry_seconds or 0.0, client.policy.reconnect(losses, random))
         patience -= wait
         await asyncio.sleep(wait)
+
+
+def passing(error: Exception) -> bool:
+    """Whether asking again may help: nobody answered, or somebody who cannot serve at the moment."""
+    return not isinstance(error, ProblemError) or error.problem.status in RETRYABLE_STATUSES
 
 
 async def lines(
