@@ -92,7 +92,11 @@ class Directive(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HelloRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Sent at each connection: who I am, what I can do, what I still hold."""
+    """Sent at each connection: who I am, what I can do, what I still hold.
+
+    ``sequence`` grows from one hello of a runner to the next, over its restarts too. A hello that arrives late or twice
+    tells of a past in which the runner did not hold what it has begun since.
+    """
 
     protocol: Integer
     version: str
@@ -104,6 +108,7 @@ class HelloRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     isolation: str = "process"
     system: SystemInfo = SystemInfo()
     held: list[HeldAttempt] = []
+    sequence: Count = 0
 
 
 class RunnerSettings(msgspec.Struct, frozen=True, omit_defaults=True):
