@@ -17,7 +17,9 @@ from ostler.protocol.v1.table import CANCEL_RUN, GET_JOB, GET_RUN, LIST_RUNS, QU
 from ostler.server.call import Call, Handlers, accepted
 from ostler.store import jobs, queue, runs, submissions
 from ostler.store.database import Database
+from ostler.store.gathering import Gathering
 from ostler.store.sealing import Sealer
+from ostler.store.submissions import Submission, Submitted
 
 
 class RunCalls:
@@ -27,6 +29,9 @@ class RunCalls:
         self._database = database
         self._sealer = sealer
         self._effects = effects
+        self._submissions: Gathering[Submission, Submitted | Refused] = Gathering(
+            database, submissions.submit_each, effects.clock.now
+        )
 
     def handlers(self) -> Handlers:
         """The rows served here."""
@@ -45,12 +50,12 @@ class RunCalls:
         submission = accepted(
             submissions.prepare(call.body, self._effects.ids, self._sealer, submitted_by=call.user.name)
         )
-        submitted = accepted(await self._database.run(submissions.submit, submission, self._effects.clock.now()))
+        submitted = accepted(await self._submissions.ask(submission))
         return accepted(await self._database.read(runs.get, submitted.run_id))
 
     async def submit_many(self, call: Call[SubmitManyRequest]) -> SubmitManyReply:
         """Store many runs, all of them or none."""
-        prepared: list[submissions.Submission] = []
+        prepared: list[Submission] = []
         for index, request in enumerate(call.body.runs):
             submission = submissions.prepare(request, self._effects.ids, self._sealer, submitted_by=call.user.name)
             if isinstance(submission, Refused):
