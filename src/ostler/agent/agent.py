@@ -237,6 +237,8 @@ class Agent:
         """Begin what a poll brought."""
         for directive in reply.directives:
             self._direct(directive)
+        if not self.session.connected:
+            return  # the hello that is under way does not name these claims; the next poll gets those that it leaves
         for claim in reply.claims:
             if self.slots.find(claim.job_id, claim.fence) is None:
                 self._begin(claim)

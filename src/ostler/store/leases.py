@@ -6,10 +6,10 @@ import msgspec
 from sqlalchemy import Connection
 
 from ostler.domain.job import lapse
-from ostler.domain.lease import CLAIM_SECONDS, SECOND
+from ostler.domain.lease import CLAIM_SECONDS, SECOND, SILENCE_SECONDS
 from ostler.store import leadership
 from ostler.store.sql import Sql
-from ostler.store.transitions import Change, decide, load, write
+from ostler.store.transitions import SLACK_MICROS, Change, decide, load, write
 
 LOOP: Final = "lease_sweep"
 LONGEST_GAP: Final = 20 * SECOND
@@ -20,6 +20,7 @@ _EXPIRED = Sql(
     " [skip_locked]"
 )
 _EXTEND = Sql("UPDATE attempts SET lease_expires_at = :until WHERE lease_expires_at < :until")
+_SHORTEN = Sql("UPDATE attempts SET lease_expires_at = :longest WHERE lease_expires_at > :longest")
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -34,6 +35,8 @@ def sweep(connection: Connection, now: int, limit: int = 500) -> Swept:
     """Requeue or fail up to ``limit`` attempts whose leases have lapsed. Call it every few seconds."""
     if leadership.was_away(connection, LOOP, now, LONGEST_GAP):
         _EXTEND.run(connection, until=now + CLAIM_SECONDS * SECOND)
+        # What ends later than any lease can was written by a clock that has been put back since (threat 52).
+        _SHORTEN.run(connection, longest=now + SILENCE_SECONDS * SECOND + SLACK_MICROS)
         return Swept(forgiving=True)
     references = [(row[0], row[1]) for row in _EXPIRED.rows(connection, now=now, most=limit)]
     changes = [

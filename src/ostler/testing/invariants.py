@@ -71,7 +71,7 @@ def results_kept(record: JobHistory) -> Iterator[str]:
 
 
 def nothing_wrong(record: JobHistory) -> Iterator[str]:
-    """What an observer saw with its own eyes."""
+    """I5 to I9: what whoever watched it has seen go wrong; it says which rule."""
     yield from record.wrongs
 
 

@@ -8,8 +8,8 @@ import pytest
 from ostler.domain.cause import Cause
 from ostler.domain.job import JobKind, JobState, Slot
 from ostler.domain.run import RunState
-from ostler.protocol.v1.runner_messages import HeldAttempt, LeaseRef, Phase
-from ostler.store import attempts, jobs, leases, runs
+from ostler.protocol.v1.runner_messages import HeldAttempt, HelloRequest, LeaseRef, Phase
+from ostler.store import attempts, jobs, leases, runners, runs
 from ostler.store.claims import Claimed
 from tests.contract.store.world import World, code_of, kept, spec
 
@@ -106,6 +106,39 @@ def test_a_server_that_was_away_gives_runners_time(in_world: Play) -> None:
         assert (await world.run(leases.sweep, world.now)).forgiving
         assert await world.run(leases.sweep, world.now) == leases.Swept()
         assert isinstance(await world.finish(claim), attempts.Finished)
+
+    in_world(scene)
+
+
+def test_a_clock_that_was_put_back_keeps_no_dead_runners_lease_alive(in_world: Play) -> None:
+    async def scene(world: World) -> None:
+        world.wait(24 * 3600)
+        await world.submit(kind=JobKind.INSIGHTS_SCAN)
+        claim = await world.running(await world.runner())
+        kept(await world.run(leases.sweep, world.now))
+        world.wait(-24 * 3600)
+        assert (await world.run(leases.sweep, world.now)).forgiving
+        swept = await sweep_after(world, 700)
+        assert (await state_of(world, claim))[0] is JobState.QUEUED
+        assert not swept.lost
+
+    in_world(scene)
+
+
+def test_a_late_hello_gives_up_nothing_that_began_since(in_world: Play) -> None:
+    """Found by the simulation: a hello that was delayed by seconds made the server lose two running jobs."""
+
+    async def scene(world: World) -> None:
+        runner = await world.runner()
+        earlier = HelloRequest(protocol=1, version="1", sequence=7)
+        kept(await world.run(runners.hello, runner, earlier, world.now))
+        await world.submit(kind=JobKind.DEPLOYMENT)
+        claim = await world.running(runner)
+        for late in (earlier, msgspec.structs.replace(earlier, sequence=6)):
+            kept(await world.run(runners.hello, runner, late, world.now))
+            assert (await state_of(world, claim))[0] is JobState.RUNNING
+        kept(await world.run(runners.hello, runner, msgspec.structs.replace(earlier, sequence=8), world.now))
+        assert (await state_of(world, claim))[0] is JobState.FAILED
 
     in_world(scene)
 
