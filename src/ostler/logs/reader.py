@@ -45,7 +45,7 @@ def lines_of(frames: Iterable[Frame], first: int, count: int, longest_line: int 
             break
         fresh = _lines_of_frame(frame, first, first + count, longest_line)
         if lines and fresh and lines[-1].number == fresh[0].number:
-            lines[-1] = _continued(lines[-1], fresh.pop(0), longest_line)
+            lines[-1] = continued(lines[-1], fresh.pop(0), longest_line)
         lines += fresh
     return lines
 
@@ -84,7 +84,8 @@ def _lines_of_frame(frame: Frame, first: int, end: int, longest_line: int) -> li
     return lines
 
 
-def _continued(line: Line, more: Line, longest_line: int) -> Line:
+def continued(line: Line, more: Line, longest_line: int) -> Line:
+    """Return a line with what the next frame holds of it."""
     room = 0 if line.cut else longest_line - len(line.text)
     return line._replace(
         text=line.text + more.text[:room],

@@ -1,7 +1,8 @@
 """One call of an endpoint, as the use cases see it: already decoded, authenticated and within its limits."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from ostler.domain.ids import RunnerId, UserId
 from ostler.domain.machine import Refused
@@ -58,11 +59,15 @@ class Call(NamedTuple, Generic[Request]):
         return self.caller
 
 
+CURRENT: Final[ContextVar[Call[Any]]] = ContextVar("call")
+"""The call that the present task serves, so that what is logged meanwhile can name it."""
+
+
 class Streaming(NamedTuple):
     """A reply sent piece by piece."""
 
     media_type: str
-    chunks: AsyncIterator[bytes]
+    chunks: AsyncGenerator[bytes]
     headers: Mapping[str, str] = {}
 
 

@@ -208,7 +208,9 @@ class Dispatcher:
         for each, claim in zip(asked, claimed, strict=True):
             fronts.setdefault(each.line, []).append(claim is not None)
             if claim is None:
-                marks[each.line[0]].add(each.line)
+                # A brief poll may have found nothing because its result was refused and its slot is taken still.
+                if not each.poll.brief:
+                    marks[each.line[0]].add(each.line)
             else:
                 work.setdefault(each.poll, []).append(claim)
                 if not claim.repeated:

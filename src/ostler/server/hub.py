@@ -7,7 +7,10 @@ from the store, so a repeated or lost hint costs a read or a delay and never a f
 import asyncio
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
+
+DRAIN_TOPIC: Final = "drain"
+"""This process shuts down: whoever waits here for anything should stop."""
 
 
 class Subscription:
@@ -69,8 +72,16 @@ class Hub:
         """Tell everyone concerned that something changed."""
         for listener in self._listeners:
             listener(topic)
+        if topic == "*":
+            self._doubt_everything()
         for subscription in tuple(self._subscribers.get(topic, ())):
             subscription.notify(topic)
+
+    def _doubt_everything(self) -> None:
+        """Hints may have been missed, so everything may have changed; only this process's own end has not come."""
+        for topic, subscriptions in tuple(self._subscribers.items()):
+            for subscription in () if topic == DRAIN_TOPIC else tuple(subscriptions):
+                subscription.notify(topic)
 
     def followed(self, topic: str) -> bool:
         """Whether anyone here listens to the topic."""

@@ -2,11 +2,12 @@
 
 A log is a run of segments (in the blob store) followed by a tail of chunks (rows). Both hold frames, and a position
 is an offset in the uncompressed text, so a reader never cares where one ends and the other begins. Nothing here
-holds a whole log: reading streams one segment at a time.
+holds a whole log, nor the whole text of what a runner sent at once: a few bytes of zstd may be gigabytes. Frames are
+decoded a few at a time, and those that were not asked for are passed by their headers.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Callable
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
@@ -17,8 +18,8 @@ from ostler.domain.machine import Refused
 from ostler.effects import Effects
 from ostler.logs.compaction import compact
 from ostler.logs.errors import FrameDamaged
-from ostler.logs.frame import Frame, decode_all
-from ostler.logs.reader import Line, lines_of
+from ostler.logs.frame import LARGEST_POSITION, Frame, FrameHeader, decode, decode_all, read_header
+from ostler.logs.reader import Line, continued, lines_of
 from ostler.protocol.problem import problem
 from ostler.server.call import Refusal
 from ostler.server.metrics import Metrics
@@ -26,10 +27,12 @@ from ostler.store import jobs, logs
 from ostler.store.database import Database
 from ostler.store.logs import Appended, Chunk, OffsetExpected, Position, Segment
 
-_INLINE_BYTES = 64 * 1024
+_INLINE_TEXT = 256 * 1024
+_BATCH_TEXT = 1024 * 1024
 _CHUNKS_AT_ONCE = 256
 _SEAL_CHUNKS = 4096
-LONGEST_LINE: Final = 64 * 1024
+LONGEST_LINE: Final = 8_000
+"""Of a longer line replies hold only the beginning; the raw log has it whole."""
 
 
 class _Parts(NamedTuple):
@@ -40,6 +43,9 @@ class _Parts(NamedTuple):
 class _Checked(NamedTuple):
     chunk: Chunk
     lines: int
+
+
+_Wanted = Callable[[FrameHeader], bool]
 
 
 class LogStore:
@@ -72,21 +78,29 @@ class LogStore:
 
     async def lines(self, job_id: str, fence: int, first: int, count: int) -> list[Line]:
         """Return a range of lines, as far as they exist."""
-        parts = await self._database.read(_parts_of_lines, job_id, fence, first, first + count - 1)
-        frames = [frame async for frame in self._decoded(parts)]
-        return lines_of(frames, first, count, LONGEST_LINE)
+        last = first + count - 1
+        parts = await self._database.read(_parts_of_lines, job_id, fence, first, last)
+        found: list[Line] = []
+        async for frame in self._decoded(parts, lambda header: header.first_line <= last and header.next_line >= first):
+            fresh = lines_of((frame,), first, count, LONGEST_LINE)
+            if found and fresh and found[-1].number == fresh[0].number:
+                found[-1] = continued(found[-1], fresh.pop(0), LONGEST_LINE)
+            found += fresh
+        return found
 
-    async def frames_from(self, job_id: str, fence: int, offset: int = 0) -> AsyncIterator[Frame]:
-        """Yield the frames from the one that holds the offset on, to the end of what is stored now."""
-        while True:
-            before = offset
+    async def frames_from(
+        self, job_id: str, fence: int, offset: int = 0, end: int = LARGEST_POSITION
+    ) -> AsyncGenerator[Frame]:
+        """Yield the frames from the one that holds the offset on, to ``end`` or to the end of what is stored now."""
+        while offset < end:
+            before = reached = offset
             parts = await self._database.read(_parts_from, job_id, fence, offset)
-            async for frame in self._decoded(parts):
-                if frame.header.next_offset > offset:
-                    offset = frame.header.next_offset
-                    yield frame
-            if offset == before:
+            async for frame in self._decoded(parts, lambda header, begin=before: header.next_offset > begin):
+                reached = frame.header.next_offset
+                yield frame
+            if reached == before:
                 return
+            offset = reached
 
     async def seal(self, job_id: str, fence: int) -> None:
         """Move the tail into the blob store, in segments of a readable size. Doing it twice is harmless."""
@@ -114,20 +128,20 @@ class LogStore:
         await self._blobs.put(segment.blob_key, packed.frames)
         await self._database.run(logs.seal, job_id, fence, segment, self._effects.clock.now())
 
-    async def _decoded(self, parts: _Parts) -> AsyncIterator[Frame]:
+    async def _decoded(self, parts: _Parts, wanted: _Wanted) -> AsyncGenerator[Frame]:
         """Yield the frames of all parts once, in order; a tail that was sealed meanwhile is in both."""
         reached = 0
         for segment in parts.segments:
-            for frame in await _decoded(await self._blobs.get(segment.blob_key)):
-                reached = frame.header.next_offset
+            async for frame in _frames(await self._blobs.get(segment.blob_key), wanted):
                 yield frame
+            reached = segment.first_offset + segment.length
         for chunk in parts.chunks:
             if chunk.first_offset + chunk.length <= reached:
                 continue
-            for frame in await _decoded(chunk.frames):
+            async for frame in _frames(chunk.frames, wanted):
                 if frame.header.first_offset >= reached:
-                    reached = frame.header.next_offset
                     yield frame
+            reached = chunk.first_offset + chunk.length
 
 
 # Chunks are read before segments: what is sealed between the two statements is then seen twice, and never not at all.
@@ -143,20 +157,56 @@ def _parts_from(connection: Connection, job_id: str, fence: int, offset: int) ->
     return _Parts(logs.segments_from(connection, job_id, fence, offset), chunks)
 
 
-async def _decoded(data: bytes) -> list[Frame]:
-    if len(data) <= _INLINE_BYTES:
-        return list(decode_all(data))
-    return await asyncio.to_thread(lambda: list(decode_all(data)))
+async def _frames(data: bytes, wanted: _Wanted) -> AsyncGenerator[Frame]:
+    position = 0
+    while position < len(data):
+        if _is_small(data, position):
+            frames, position = _batch(data, position, wanted)
+        else:
+            frames, position = await asyncio.to_thread(_batch, data, position, wanted)
+        for frame in frames:
+            yield frame
+
+
+def _batch(data: bytes, position: int, wanted: _Wanted) -> tuple[list[Frame], int]:
+    frames: list[Frame] = []
+    length = 0
+    while position < len(data) and length < _BATCH_TEXT:
+        header = read_header(data, position)
+        if wanted(header):
+            frames.append(decode(data, position))
+            length += header.text_length
+        position += header.frame_length
+    return frames, position
+
+
+def _is_small(data: bytes, position: int) -> bool:
+    """Whether it takes less time to decode the frames than to hand them to a thread."""
+    length = 0
+    while position < len(data) and length <= _INLINE_TEXT:
+        header = read_header(data, position)
+        length += header.text_length
+        position += header.frame_length
+    return length <= _INLINE_TEXT
+
+
+def _ends(frames: bytes) -> tuple[FrameHeader, FrameHeader] | None:
+    """Check every frame; return the headers of the first and the last."""
+    first: FrameHeader | None = None
+    last: FrameHeader | None = None
+    for frame in decode_all(frames):
+        first, last = first or frame.header, frame.header
+    return None if first is None or last is None else (first, last)
 
 
 async def _checked(offset: int, frames: bytes) -> _Checked:
     try:
-        decoded = await _decoded(frames)
+        ends = _ends(frames) if _is_small(frames, 0) else await asyncio.to_thread(_ends, frames)
     except FrameDamaged as error:
         raise Refusal(problem("frame_damaged", str(error))) from error
-    if not decoded:
+    if ends is None:
         return _Checked(Chunk(first_offset=offset, length=0, first_line=1, newlines=0, frames=b""), 0)
-    first, last = decoded[0].header, decoded[-1].header
+    first, last = ends
     if first.first_offset != offset:
         raise Refusal(problem("frame_damaged", f"the first frame begins at {first.first_offset}, not at {offset}"))
     chunk = Chunk(

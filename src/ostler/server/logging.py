@@ -1,12 +1,17 @@
 """Structured logs: JSON lines for machines, coloured lines for a terminal, always to stderr.
 
-Job, run and runner ids are bound as context by whoever handles a call, so that every line about a job carries them.
+Every line that is written while a call is served carries the ids of its request, runner, run and job; they are looked
+up only if a line is written, because most calls write none.
 """
 
 import logging
 import sys
 
 import structlog
+
+from ostler.server.call import CURRENT, RunnerCaller
+
+_NAMED = ("run_id", "job_id", "runner_id")
 
 
 def configure_logging(*, json: bool, debug: bool) -> None:
@@ -18,7 +23,7 @@ def configure_logging(*, json: bool, debug: bool) -> None:
     exceptions: list[structlog.typing.Processor] = [structlog.processors.dict_tracebacks] if json else []
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
+            name_call,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             *exceptions,
@@ -29,3 +34,19 @@ def configure_logging(*, json: bool, debug: bool) -> None:
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+
+
+def name_call(logger: object, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Add who and what the present call is about."""
+    del logger, method
+    call = CURRENT.get(None)
+    if call is None:
+        return event
+    event.setdefault("request_id", call.request_id)
+    if isinstance(call.caller, RunnerCaller):
+        event.setdefault("runner_id", call.caller.runner_id)
+    for name in _NAMED:
+        value = call.path.get(name) or getattr(call.body, name, "")
+        if value:
+            event.setdefault(name, value)
+    return event

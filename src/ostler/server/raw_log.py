@@ -1,12 +1,12 @@
 """A log as plain text, streamed; with timestamps each line begins with its time in UTC."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import UTC, datetime
 
 from ostler.logs.frame import Frame
 
 
-async def raw_text(frames: AsyncIterator[Frame], *, timestamps: bool) -> AsyncIterator[bytes]:
+async def raw_text(frames: AsyncIterator[Frame], *, timestamps: bool) -> AsyncGenerator[bytes]:
     """Yield the text of the frames, byte for byte, or with a time before each line."""
     async for frame in frames:
         yield _stamped(frame) if timestamps else frame.text

@@ -19,8 +19,9 @@ from ostler.effects import Ids
 from ostler.protocol.endpoint import Binary, Endpoint, NoQuery, Nothing
 from ostler.protocol.problem import Problem, problem
 from ostler.server.authentication import Authentication
-from ostler.server.call import Call, Handler, Handlers, Refusal, Streaming
+from ostler.server.call import CURRENT, Call, Handler, Handlers, Refusal, Streaming
 from ostler.server.metrics import Metrics
+from ostler.store.errors import DatabaseClosed, DatabaseUnavailable, DatabaseUncertain
 
 log = structlog.get_logger("ostler.server")
 
@@ -31,6 +32,7 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _JSON = "application/json"
 _PROBLEM = "application/problem+json"
 _DISCARD_SECONDS = 5.0
+_DATABASE_BACK_MS = 1000
 
 
 class Route(NamedTuple):
@@ -102,28 +104,27 @@ class Router:
             await _send(send, reply._replace(headers=reply.headers + found.headers), request_id)
             return
         route, values = found
-        structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
             reply = await self._serve(route, values, headers, scope, receive, request_id)
         except ClientGone:
             return
         except Refusal as refusal:
             reply = _refused(refusal.problem, request_id)
-        except asyncio.CancelledError:
-            raise
+        except (DatabaseUnavailable, DatabaseUncertain, DatabaseClosed) as error:
+            log.warning("database_away", endpoint=route.endpoint.name, request_id=request_id, error=str(error))
+            reply = _refused(problem("unavailable", error.code, retry_after_ms=_DATABASE_BACK_MS), request_id)
         except Exception:
-            log.exception("call_failed", endpoint=route.endpoint.name)
+            log.exception("call_failed", endpoint=route.endpoint.name, request_id=request_id)
             reply = _refused(problem("internal"), request_id)
-        finally:
-            structlog.contextvars.unbind_contextvars("request_id")
         if isinstance(reply, Streaming):
             self._metrics.count_call(route.endpoint.name, 200)
-            await _stream(send, receive, reply, request_id)
+            await _stream(send, receive, reply, request_id, bare=scope["method"] == "HEAD")
             return
         self._metrics.count_call(route.endpoint.name, reply.status)
         await _send(send, reply, request_id)
 
     def _find(self, method: str, path: str) -> tuple[Route, dict[str, str]] | Absent:
+        method = "GET" if method == "HEAD" else method
         if "\0" in path:
             return Absent(problem("not_found", "no address holds the character NUL"))
         methods = self._plain.get(path)
@@ -157,7 +158,9 @@ class Router:
         query = _query(endpoint, scope["query_string"])
         raw = b"" if endpoint.request is Nothing else await _body(receive, headers, endpoint.body_limit)
         body = _decoded(route, raw)
-        result = await route.handler(Call(body, caller, values, query, headers, request_id))
+        call = Call(body, caller, values, query, headers, request_id)
+        CURRENT.set(call)
+        result = await route.handler(call)
         if isinstance(result, Streaming):
             return result
         if isinstance(result, Problem):
@@ -212,7 +215,7 @@ def _decoded(route: Route, raw: bytes) -> object:
 
 async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
     declared = headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > limit:
+    if declared.isdecimal() and int(declared) > limit:
         await _discard(receive)
         raise Refusal(problem("body_too_large", f"{declared} bytes; the limit is {limit}"))
     chunks: list[bytes] = []
@@ -277,7 +280,7 @@ async def _send(send: Send, reply: Reply, request_id: str) -> None:
     await send({"type": "http.response.body", "body": reply.body})
 
 
-async def _stream(send: Send, receive: Receive, reply: Streaming, request_id: str) -> None:
+async def _stream(send: Send, receive: Receive, reply: Streaming, request_id: str, *, bare: bool) -> None:
     headers = [
         (b"content-type", reply.media_type.encode()),
         (b"x-request-id", request_id.encode()),
@@ -287,6 +290,10 @@ async def _stream(send: Send, receive: Receive, reply: Streaming, request_id: st
         *((name.encode(), value.encode()) for name, value in reply.headers.items()),
     ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if bare:
+        await reply.chunks.aclose()
+        await send({"type": "http.response.body", "body": b""})
+        return
     pump = asyncio.ensure_future(_pump(send, reply))
     gone = asyncio.ensure_future(_disconnected(receive))
     try:
@@ -300,12 +307,13 @@ async def _stream(send: Send, receive: Receive, reply: Streaming, request_id: st
 
 async def _pump(send: Send, reply: Streaming) -> None:
     try:
-        async for chunk in reply.chunks:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    except asyncio.CancelledError:
-        raise
+        async with contextlib.aclosing(reply.chunks) as chunks:
+            async for chunk in chunks:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
     except Exception:
+        # Without its last piece the server cuts the connection: half a log must not look like a whole one.
         log.exception("stream_broken")
+        return
     await send({"type": "http.response.body", "body": b""})
 
 

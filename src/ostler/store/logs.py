@@ -46,7 +46,7 @@ _LATEST = Sql(
 _CHUNK_COLUMNS = "first_offset, length, first_line, newlines, frames"
 _CHUNKS = Sql(
     f"SELECT {_CHUNK_COLUMNS} FROM log_chunks WHERE job_id = :job_id AND fence = :fence"
-    " AND first_offset + length > :first_offset ORDER BY first_offset LIMIT :most"
+    " AND first_offset + length > :first_offset AND first_offset < :until ORDER BY first_offset LIMIT :most"
 )
 _CHUNKS_OF_LINES = Sql(
     f"SELECT {_CHUNK_COLUMNS} FROM log_chunks WHERE job_id = :job_id AND fence = :fence"
@@ -194,9 +194,12 @@ def position(connection: Connection, job_id: str, fence: int = 0) -> Position | 
     return Position(row[0], row[1], row[2], row[3], bool(row[4])) if row else None
 
 
-def chunks_from(connection: Connection, job_id: str, fence: int, first_offset: int, limit: int = 64) -> list[Chunk]:
-    """Return chunks of the tail from the one that holds the offset on."""
-    rows = _CHUNKS.rows(connection, job_id=job_id, fence=fence, first_offset=first_offset, most=limit)
+def chunks_from(
+    connection: Connection, job_id: str, fence: int, first_offset: int, limit: int = 64, window: int = SEGMENT_BYTES
+) -> list[Chunk]:
+    """Return chunks of the tail from the one that holds the offset on, as far as they begin in a window of text."""
+    until = first_offset + window
+    rows = _CHUNKS.rows(connection, job_id=job_id, fence=fence, first_offset=first_offset, until=until, most=limit)
     return [_chunk(row) for row in rows]
 
 

@@ -1,11 +1,12 @@
 """Reading logs: ranges of lines, following, searching, downloading."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
 
+from ostler.domain.job import JobState
 from ostler.logs.frame import Frame
 from ostler.logs.search import Search
 from ostler.protocol.endpoint import Nothing
@@ -13,7 +14,7 @@ from ostler.protocol.problem import problem
 from ostler.protocol.v1.run_messages import LogLinesReply
 from ostler.protocol.v1.table import LOG_FOLLOW, LOG_LINES, LOG_RAW, LOG_SEARCH
 from ostler.server.call import Call, Handlers, Refusal, Streaming
-from ostler.server.log_followers import LogFollowers, Place, shown
+from ostler.server.log_followers import ENDED, LogFollowers, Place, shown
 from ostler.server.log_store import LogStore
 from ostler.server.raw_log import raw_text
 from ostler.store.logs import Position
@@ -73,7 +74,7 @@ class LogCalls:
         chunks = raw_text(frames, timestamps=bool(query.timestamps))
         return Streaming("text/plain; charset=utf-8", chunks, headers)
 
-    async def _hits(self, job_id: str, position: Position, query: Any) -> AsyncIterator[bytes]:  # noqa: ANN401 - LogSearchQuery
+    async def _hits(self, job_id: str, position: Position, query: Any) -> AsyncGenerator[bytes]:  # noqa: ANN401 - LogSearchQuery
         search = Search(query.q, match_case=bool(query.case))
         hits = 0
         async for frame in self._log_store.frames_from(job_id, position.fence):
@@ -99,13 +100,15 @@ class LogCalls:
     async def _position(self, job_id: str, attempt: int) -> Position:
         position = await self._log_store.position(job_id, attempt)
         if position is None:
-            await self._known(job_id)
-            return Position(attempt, 0, 0, 0, complete=False)
+            # Without an attempt there is nothing to read; a job that ended so will never have anything.
+            return Position(attempt, 0, 0, 0, complete=await self._known(job_id) in ENDED)
         return position
 
-    async def _known(self, job_id: str) -> None:
-        if await self._log_store.job_state(job_id) is None:
+    async def _known(self, job_id: str) -> JobState:
+        state = await self._log_store.job_state(job_id)
+        if state is None:
             raise Refusal(problem("not_found", f"there is no job {job_id!r}"))
+        return state
 
 
 async def _fed(search: Search, frame: Frame) -> "list[Any]":

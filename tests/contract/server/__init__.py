@@ -1,0 +1,1 @@
+"""The control plane as a whole, called as ASGI over real databases."""

@@ -1,0 +1,104 @@
+"""A client without a network: it calls an ASGI application as a web server would, also piece by piece."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import msgspec
+from starlette.types import ASGIApp, Message, Scope
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:  # noqa: ANN401 - the edge
+        return msgspec.json.decode(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of the problem that this is."""
+        assert self.headers["content-type"] == "application/problem+json", self.body
+        return self.json()["code"]
+
+
+class Exchange:
+    """One request under way."""
+
+    def __init__(self, body: list[bytes]) -> None:
+        self._incoming: list[Message] = [
+            {"type": "http.request", "body": part, "more_body": place < len(body) - 1}
+            for place, part in enumerate(body)
+        ]
+        self.gone = asyncio.Event()
+        self.started: asyncio.Future[tuple[int, dict[str, str]]] = asyncio.get_running_loop().create_future()
+        self.pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def receive(self) -> Message:
+        if self._incoming:
+            return self._incoming.pop(0)
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = {name.decode().lower(): value.decode() for name, value in message["headers"]}
+            self.started.set_result((message["status"], headers))
+            return
+        if message.get("body"):
+            self.pieces.put_nowait(message["body"])
+        if not message.get("more_body", False):
+            self.pieces.put_nowait(None)
+
+
+class AsgiClient:
+    """See the module."""
+
+    def __init__(self, application: ASGIApp) -> None:
+        self._application = application
+
+    async def request(self, method: str, target: str, *body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
+        """Send a request, its body in these pieces, and return the whole reply."""
+        exchange = Exchange(list(body) or [b""])
+        await self._application(_scope(method, target, headers or {}), exchange.receive, exchange.send)
+        status, sent = exchange.started.result()
+        pieces: list[bytes] = []
+        while not exchange.pieces.empty():
+            pieces.append(exchange.pieces.get_nowait() or b"")
+        return Reply(status, sent, b"".join(pieces))
+
+    @asynccontextmanager
+    async def stream(self, target: str, headers: Mapping[str, str]) -> AsyncIterator[Exchange]:
+        """Open a stream; leaving the block is leaving the server."""
+        exchange = Exchange([b""])
+        task = asyncio.create_task(self._run(_scope("GET", target, headers), exchange), name=f"stream {target}")
+        try:
+            yield exchange
+        finally:
+            exchange.gone.set()
+            await task
+
+    async def _run(self, scope: Scope, exchange: Exchange) -> None:
+        await self._application(scope, exchange.receive, exchange.send)
+
+
+def _scope(method: str, target: str, headers: Mapping[str, str]) -> Scope:
+    path, _, query = target.partition("?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()],
+        "client": ("test", 1),
+        "server": ("ostler.test", 80),
+        "state": {},
+    }
