@@ -204,7 +204,7 @@ class JobLife:
         except ProblemError as error:
             if error.code != "job_started":
                 raise
-            evidence = "the agent was restarted after the start was granted and before anything was executed"
+            evidence = "the agent was restarted after the start was granted, and nothing tells that the job began"
             await self._finish(infrastructure("agent_restarted", evidence))
 
     # Following.

@@ -200,7 +200,10 @@ class LocalSupervisors:
                 link.send({"do": "subscribe"})
             elif directory.result() is None:
                 await asyncio.to_thread(directory.kill_leftovers)
-                return None
+                if not directory.taken():
+                    return None
+                attempt.look()
+                directory.write_lost(attempt.log_length())
         attempt.look()
         self._followed[job_id, fence] = attempt
         return attempt

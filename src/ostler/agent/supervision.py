@@ -170,9 +170,10 @@ class Supervisors(Protocol):
         ...
 
     async def adopt(self, job_id: str, fence: int) -> Supervisor | None:
-        """Take over an attempt of an earlier agent, running or ended; ``None`` if it vanished without a result.
+        """Take over an attempt of an earlier agent, running or ended; ``None`` if nothing tells that it ever began.
 
-        When it returns ``None`` whatever the attempt left running has been killed.
+        One that began and whose supervisor died meanwhile is found with the result ``supervisor_lost``: what it ran
+        before cannot be undone by calling it never begun. In both cases whatever it left running has been killed.
         """
         ...
 

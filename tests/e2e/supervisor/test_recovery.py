@@ -136,8 +136,12 @@ def test_agent_and_supervisor_killed(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         async with supervisors(tmp_path) as owner:
-            assert await owner.adopt(JOB, 1) is None
+            attempt = await owner.adopt(JOB, 1)
+            assert attempt
             assert tree.marked(f"{JOB}.1") == []
+            result = await end(attempt)
+            assert (result.detail, result.log_bytes) == ("supervisor_lost", len(b"ready\n"))
+            assert log_of(attempt) == b"ready\n"
 
     asyncio.run(scenario())
 
