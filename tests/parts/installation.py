@@ -23,6 +23,7 @@ import urllib.error
 import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -314,14 +315,31 @@ class Installation:
         self.until(f"runner {name} is idle", lambda: self.get(f"/api/v1/runners/{name}")["status"] == "idle")
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and not lost."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def environment_of(pid: int) -> str:
+    """What a process was given as its environment; empty once it is gone."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def kill(pid: int) -> None:
+    """Kill a process that may just have ended."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
 def gated(gate: Path) -> str:
     """A script that tells when it has begun and waits for a file."""
     return f"echo begun; while [ ! -e {gate} ]; do sleep 0.05; done; echo passed"
-
-
-def freeze(process: KeptProcess) -> None:
-    """Stop a process where it stands, as a machine that sleeps does."""
-    process.send(signal.SIGSTOP)
 
 
 def _read(data: bytes) -> Any:  # noqa: ANN401 - the edge
