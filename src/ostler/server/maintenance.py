@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from ostler.blobs import Blobs
 from ostler.domain.job import Effect
+from ostler.domain.runner import RunnerStatus
 from ostler.effects import Effects
 from ostler.server.log_store import LogStore
 from ostler.server.loops import Loop
@@ -20,6 +21,7 @@ from ostler.store import (
     leases,
     logs,
     outbox,
+    queue,
     runners,
     sign_in,
     submissions,
@@ -32,6 +34,7 @@ log = structlog.get_logger("ostler.server")
 SWEEP_SECONDS: Final = 2.0
 _OUTBOX_SECONDS = 1.0
 _HOUSEKEEPING_SECONDS = 300.0
+_COUNTING_SECONDS = 15.0
 _DAY_MICROS = 86_400_000_000
 _KEYS_KEPT_MICROS = _DAY_MICROS
 _AT_ONCE = 500
@@ -82,6 +85,7 @@ class Maintenance:
             Loop("runners", SWEEP_SECONDS, self.sweep_runners),
             Loop("outbox", _OUTBOX_SECONDS, self.carry_out),
             Loop("housekeeping", _HOUSEKEEPING_SECONDS, self.keep_house),
+            Loop("counting", _COUNTING_SECONDS, self.count, exclusive=False),
         ]
 
     async def sweep_leases(self) -> bool:
@@ -118,6 +122,14 @@ class Maintenance:
             await self._database.run(outbox.done, done)
         return bool(done) and len(entries) == len(done)
 
+    async def count(self) -> bool:
+        """Note how much waits and who is there, for the metrics of this replica."""
+        waiting, by_status = await self._database.read(_counted)
+        self._metrics.queue_depth.set(waiting)
+        for status in RunnerStatus:
+            self._metrics.runners.labels(status.value).set(by_status.get(status.value, 0))
+        return False
+
     async def keep_house(self) -> bool:
         """Forget what has served its time: expired credentials, old keys, logs past their retention."""
         now = self._effects.clock.now()
@@ -128,6 +140,10 @@ class Maintenance:
         if expired:
             await self._database.run(logs.forget, expired)
         return len(expired) >= _AT_ONCE
+
+
+def _counted(connection: Connection) -> tuple[int, dict[str, int]]:
+    return queue.waiting_jobs(connection), runners.by_status(connection)
 
 
 def _forget_expired(connection: Connection, now: int) -> Sequence[int]:

@@ -14,7 +14,7 @@ from ostler.domain.machine import Refused
 from ostler.domain.runner import Admission, RunnerStatus
 from ostler.protocol.v1.runner_messages import EnrolReply, EnrolRequest, HelloRequest, Metrics
 from ostler.store.database import hint
-from ostler.store.sql import Sql
+from ostler.store.sql import Fields, Sql
 from ostler.store.tokens import digest_of
 
 _LIVE: Final = ("idle", "busy", "error")
@@ -26,7 +26,7 @@ _USE_TOKEN = Sql(
 )
 _TOKEN_POOL = Sql("SELECT pool_id FROM tokens WHERE digest = :digest AND kind = 'registration'")
 _POOL = Sql("SELECT id, name, allow_multiple_instances FROM pools WHERE id = :pool_id [lock]")
-_SAME_NAME = Sql("SELECT id, status, enrol_key FROM runners WHERE pool_id = :pool_id AND name = :name")
+_SAME_NAME = Sql("SELECT id, status, enrol_key, admission FROM runners WHERE pool_id = :pool_id AND name = :name")
 _KEY_OF = Sql("SELECT 1 FROM runner_keys WHERE runner_id = :runner_id AND public_key = :public_key")
 _OTHERS = Sql("SELECT name, status FROM runners WHERE pool_id = :pool_id AND admission <> 'revoked'")
 _HOLDS = Sql("SELECT 1 FROM attempts WHERE runner_id = :runner_id AND lease_expires_at IS NOT NULL")
@@ -74,7 +74,7 @@ def enrol(connection: Connection, request: EnrolRequest, runner_id: str, now: in
         and _KEY_OF.row(connection, runner_id=same[0], public_key=request.public_key)
     ):
         return EnrolReply(same[0], pool_id, pool_name)
-    if same is not None and (same[1] in _LIVE or _HOLDS.row(connection, runner_id=same[0])):
+    if same is not None and (_is_live(same) or _HOLDS.row(connection, runner_id=same[0])):
         return Refused("runner_name_taken", f"a live runner of pool {pool_name!r} is named {request.name!r}")
     others = [name for name, status in _OTHERS.rows(connection, pool_id=pool_id) if status in _LIVE]
     if others and not multiple:
@@ -86,6 +86,11 @@ def enrol(connection: Connection, request: EnrolRequest, runner_id: str, now: in
         _REMOVE.run(connection, runner_id=same[0])
     _insert(connection, request, runner_id, pool_id, labels, now)
     return EnrolReply(runner_id, pool_id, pool_name)
+
+
+def _is_live(same: Fields) -> bool:
+    """Whether the name is in use; a revoked runner holds nothing any more, and may be the one that comes back."""
+    return same[1] in _LIVE and same[3] != Admission.REVOKED.value
 
 
 def _insert(

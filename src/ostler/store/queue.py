@@ -38,6 +38,7 @@ _DEPTH = Sql(
     "SELECT count(*) FROM (SELECT 1 AS one FROM jobs WHERE state = 'queued' AND pool_id = :pool_id LIMIT :counted)"
     " AS waiting"
 )
+_WAITING = Sql("SELECT count(*) FROM jobs WHERE state = 'queued'")
 _LOCK_JOB = Sql("SELECT state, pool_id, run_id FROM jobs WHERE id = :job_id [lock]")
 _FRONT = Sql("SELECT min(urgency) FROM jobs WHERE state = 'queued' AND pool_id = :pool_id")
 _MOVE = Sql("UPDATE jobs SET urgency = :urgency WHERE id = :job_id AND state = 'queued'")
@@ -96,6 +97,11 @@ def list_page(connection: Connection, query: QueueQuery) -> QueueReply | Refused
         last = page[-1][0]
         cursor = f"{last[6]}:{last[7]}:{last[0]}"
     return QueueReply(_entries(connection, page, seen), sum(pool.waiting_jobs for pool in chosen), cursor)
+
+
+def waiting_jobs(connection: Connection) -> int:
+    """Return how many jobs wait in all pools; a measurement, not for pages."""
+    return int((_WAITING.row(connection) or (0,))[0])
 
 
 def depth(connection: Connection, pool_id: str) -> int:

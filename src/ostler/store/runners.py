@@ -76,6 +76,11 @@ _REVIVE = Sql(
 )
 _COLUMNS = tuple(_PLAIN_ROW.replace("\n", " ").replace(" ", "").split(","))
 _BUSY = Sql("SELECT runner_id, slot, job_id FROM attempts WHERE runner_id [among ids] AND lease_expires_at IS NOT NULL")
+_COUNT = Sql("SELECT status, count(*) FROM runners GROUP BY status")
+_COUNT_BUSY = Sql(
+    "SELECT count(DISTINCT a.runner_id) FROM attempts a JOIN runners r ON r.id = a.runner_id"
+    " WHERE a.lease_expires_at IS NOT NULL AND a.slot = 'primary' AND r.status = 'idle'"
+)
 _FACTS = (
     "SELECT r.id, r.name, r.pool_id, r.enrolled_labels, r.hello, r.status, r.admission, r.note, p.labels, p.job_kinds"
     " FROM runners r JOIN pools p ON p.id = r.pool_id"
@@ -263,6 +268,15 @@ def _facts(row: Fields, busy: frozenset[Slot]) -> RunnerFacts:
 
 
 # How runners are shown
+
+
+def by_status(connection: Connection) -> dict[str, int]:
+    """Return how many runners are in each state."""
+    busy = int((_COUNT_BUSY.row(connection) or (0,))[0])
+    counts = {str(status): int(count) for status, count in _COUNT.rows(connection)}
+    counts[RunnerStatus.BUSY.value] = busy
+    counts[RunnerStatus.IDLE.value] = max(0, counts.get(RunnerStatus.IDLE.value, 0) - busy)
+    return counts
 
 
 @cache

@@ -1,7 +1,7 @@
 """A client without a network: it calls an ASGI application as a web server would, also piece by piece."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -71,7 +71,7 @@ class AsgiClient:
         return Reply(status, sent, b"".join(pieces))
 
     @asynccontextmanager
-    async def stream(self, target: str, headers: Mapping[str, str]) -> AsyncIterator[Exchange]:
+    async def stream(self, target: str, headers: Mapping[str, str]) -> AsyncGenerator[Exchange]:
         """Open a stream; leaving the block is leaving the server."""
         exchange = Exchange([b""])
         task = asyncio.create_task(self._run(_scope("GET", target, headers), exchange), name=f"stream {target}")

@@ -1,7 +1,6 @@
 """How a runner becomes one: a registration token for an identity, a signed assertion for an access token."""
 
 import base64
-import binascii
 from typing import Final
 
 import msgspec
@@ -30,6 +29,7 @@ _SKEW_SECONDS = 60
 _LONGEST_LIFE_SECONDS = 300
 _KEY_BYTES = 32
 _JWT_PARTS = 3
+_LONGEST_JTI = 128
 
 
 class EnrolmentCalls:
@@ -47,11 +47,7 @@ class EnrolmentCalls:
 
     async def enrol(self, call: Call[EnrolRequest]) -> EnrolReply:
         """Turn a registration token and a public key into a runner."""
-        try:
-            raw = base64.urlsafe_b64decode(call.body.public_key + "=")
-        except (binascii.Error, ValueError):
-            raw = b""
-        if len(raw) != _KEY_BYTES:
+        if not _is_public_key(call.body.public_key):
             raise Refusal(problem("value_refused", "public_key is not a raw Ed25519 key in base64url"))
         runner_id = self._effects.ids.new("rnr")
         outcome = await self._database.run(enrolment.enrol, call.body, runner_id, self._effects.clock.now())
@@ -90,8 +86,10 @@ class EnrolmentCalls:
         if claims.get("iss") != runner_id or AUDIENCE not in named:
             raise self._refused("issuer, subject or audience are not what they must be")
         expires, issued, jti = claims.get("exp"), claims.get("iat"), claims.get("jti")
-        if not isinstance(expires, int) or not isinstance(issued, int) or not isinstance(jti, str) or not jti:
+        if not isinstance(expires, int) or not isinstance(issued, int) or not isinstance(jti, str):
             raise self._refused("exp, iat or jti is missing")
+        if not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
+            raise self._refused("jti is empty or longer than any id")
         seconds = now // _SECOND
         if expires + _SKEW_SECONDS < seconds or issued - _SKEW_SECONDS > seconds:
             raise self._refused(f"the runner's clock differs from the server's by {abs(issued - seconds)} s")
@@ -102,6 +100,15 @@ class EnrolmentCalls:
     def _refused(self, detail: str) -> Refusal:
         self._metrics.authentication_failures.labels("runner").inc()
         return Refusal(problem("assertion_refused", detail))
+
+
+def _is_public_key(text: str) -> bool:
+    """Whether this is the one way to write such a key; the decoder would pass over what is no base64."""
+    try:
+        raw = base64.urlsafe_b64decode(text + "=")
+    except ValueError:
+        return False
+    return len(raw) == _KEY_BYTES and base64.urlsafe_b64encode(raw).rstrip(b"=").decode() == text
 
 
 class _Subject(msgspec.Struct, frozen=True):
@@ -115,6 +122,6 @@ def _unverified_subject(assertion: str) -> str:
         return ""
     try:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-        return msgspec.json.decode(payload, type=_Subject).sub
+        return msgspec.json.decode(payload, type=_Subject).sub.replace("\0", "")
     except (ValueError, msgspec.DecodeError):
         return ""
