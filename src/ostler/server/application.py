@@ -1,7 +1,7 @@
 """The control plane as one ASGI application: the calls of the table, the pages, and the probes.
 
-Calls are served by the table's own router; everything a browser asks for goes to the pages. ``/runners`` is both a
-page and a call: a browser says that it wants HTML.
+Calls are served by the table's own router; everything a browser asks for goes to the pages. Below ``/runners`` are both
+pages and calls: a browser says that it wants HTML, or posts a form.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,8 +14,9 @@ from ostler.server.routing import Router
 
 log = structlog.get_logger("ostler.server")
 
-_CALLS = ("/api/", "/agent/", "/runners/")
-_BOTH = "/runners"
+_CALLS = ("/api/", "/agent/")
+_BOTH = "/runners/"
+_FORM = b"application/x-www-form-urlencoded"
 
 
 class Application:
@@ -49,7 +50,7 @@ class Application:
         path: str = scope["path"]
         if self._probes.serves(path):
             await self._probes(scope, receive, send)
-        elif path.startswith(_CALLS) or (path == _BOTH and not _wants_html(scope)):
+        elif path.startswith(_CALLS) or ((path == _BOTH[:-1] or path.startswith(_BOTH)) and not _from_a_page(scope)):
             await self._router(scope, receive, send)
         else:
             await self._pages(scope, receive, send)
@@ -68,7 +69,7 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _wants_html(scope: Scope) -> bool:
-    return scope["method"] in ("GET", "HEAD") and any(
-        name == b"accept" and b"text/html" in value for name, value in scope["headers"]
-    )
+def _from_a_page(scope: Scope) -> bool:
+    """Whether a browser asks to be shown something, or posts a form."""
+    name, kind = (b"content-type", _FORM) if scope["method"] == "POST" else (b"accept", b"text/html")
+    return any(header == name and kind in value for header, value in scope["headers"])

@@ -36,7 +36,7 @@ _SECOND = 1_000_000
 _REMEMBERED = 50_000
 _REMEMBER_SECONDS = 30
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_OPERATORS = frozenset({"owner", "admin", "operator"})
+OPERATORS: Final = frozenset({"owner", "admin", "operator"})
 
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class Authentication:
         user = await self.person(method, headers)
         if user is None:
             raise self._refusal("user", "unauthenticated", "no API token and no session")
-        if auth is Auth.OPERATOR and user.role not in _OPERATORS:
+        if auth is Auth.OPERATOR and user.role not in OPERATORS:
             raise Refusal(problem("forbidden", f"this needs the role operator; {user.name} is {user.role}"))
         return user
 

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 
-from starlette.types import ASGIApp
-
 from ostler.blobs import Blobs
 from ostler.effects import Effects
 from ostler.protocol.v1.table import ENDPOINTS
@@ -20,17 +18,20 @@ from ostler.server.calls.session import SessionCalls
 from ostler.server.calls.tokens import TokenCalls
 from ostler.server.calls.work import WorkCalls
 from ostler.server.dispatch import Dispatcher
-from ostler.server.hub import Hub
+from ostler.server.hub import DRAIN_TOPIC, Hub
 from ostler.server.keys import AesSealer, MasterKey
-from ostler.server.log_followers import DRAIN_TOPIC, LogFollowers
+from ostler.server.log_followers import LogFollowers
 from ostler.server.log_store import LogStore
 from ostler.server.loops import Loops
 from ostler.server.maintenance import Maintenance, StoreLeadership
 from ostler.server.metrics import Metrics
+from ostler.server.pages.site import Site
+from ostler.server.pages.wiring import PageParts, site
 from ostler.server.probes import Probes
 from ostler.server.routing import Router
 from ostler.server.settings import ServerSettings
 from ostler.store.database import Database
+from ostler.store.sealing import Sealer
 
 
 class Control:
@@ -57,9 +58,10 @@ class Control:
         self._loops = Loops(maintenance.loops(), leadership, self.hub, effects, self.metrics)
         self._dispatching: asyncio.Task[None] | None = None
         self.started = asyncio.Event()
-        self.router = self._router(AesSealer(key, effects.random))
+        sealer = AesSealer(key, effects.random)
+        self.router = self._router(sealer)
         self.application = Application(
-            router=self.router, pages=self._pages(), probes=self.probes, start=self._start, stop=self._stop
+            router=self.router, pages=self._pages(key, sealer), probes=self.probes, start=self._start, stop=self._stop
         )
 
     def drain(self) -> None:
@@ -68,7 +70,7 @@ class Control:
         self.dispatcher.drain()
         self.hub.publish(DRAIN_TOPIC)
 
-    def _router(self, sealer: AesSealer) -> Router:
+    def _router(self, sealer: Sealer) -> Router:
         database, effects = self.database, self.effects
         work = WorkCalls(database, self.authentication, self.dispatcher, sealer, effects, self.metrics)
         parts = (
@@ -88,8 +90,19 @@ class Control:
             raise LookupError(f"no handler serves {', '.join(sorted(unserved))}")
         return router
 
-    def _pages(self) -> ASGIApp:
-        return self.router
+    def _pages(self, key: MasterKey, sealer: Sealer) -> Site:
+        parts = PageParts(
+            database=self.database,
+            key=key,
+            sealer=sealer,
+            authentication=self.authentication,
+            tokens=self.tokens,
+            followers=self.followers,
+            hub=self.hub,
+            effects=self.effects,
+            url=self.settings.url,
+        )
+        return site(parts)
 
     async def _start(self) -> None:
         self.database.listen(self.hub.publish)

@@ -1,6 +1,7 @@
 """Jobs as people see them: with their steps, their attempts, and why they wait."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import Connection
@@ -24,8 +25,19 @@ _ATTEMPTS = Sql(
     "SELECT job_id, fence, state, runner_id, runner_name, claimed_at, started_at, finished_at, log_bytes, log_lines"
     " FROM attempts WHERE job_id [among ids] ORDER BY job_id, fence"
 )
+_NAMES = Sql("SELECT id, run_id, name FROM jobs WHERE id [among ids]")
 _STATE = Sql("SELECT state FROM jobs WHERE id = :job_id")
 _JOB_OF_RUN = Sql("SELECT id FROM jobs WHERE run_id = :run_id ORDER BY id")
+
+
+
+class Named(NamedTuple):
+    """A job as a link to it shows it."""
+
+    job_id: str
+    run_id: str
+    name: str
+
 
 _spec = msgspec.json.Decoder(JobSpec).decode
 _labels = msgspec.json.Decoder(list[str]).decode
@@ -88,6 +100,11 @@ def _view(connection: Connection, row: Fields, attempts: list[AttemptView]) -> J
         env=told.env if told else {},
         secret_names=sorted(told.secrets) if told else [],
     )
+
+
+def names(connection: Connection, job_ids: Sequence[str]) -> dict[str, Named]:
+    """Return what jobs are called, by their id."""
+    return {row[0]: Named(*row) for row in _NAMES.rows(connection, ids=job_ids)} if job_ids else {}
 
 
 def state(connection: Connection, job_id: str) -> JobState | None:

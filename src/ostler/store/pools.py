@@ -33,6 +33,10 @@ _VIEWS = Sql(
     " FROM pools p JOIN organizations o ON o.id = p.organization_id"
     " ORDER BY p.hosted DESC, p.name"
 )
+_WAITING = Sql(
+    "SELECT (SELECT count(*) FROM (SELECT 1 AS one FROM jobs j WHERE j.pool_id = p.id AND j.state = 'queued'"
+    " LIMIT :counted) AS counted_jobs) FROM pools p"
+)
 _LOCK = Sql(
     "SELECT id, name, description, labels, replicas, job_kinds, allow_multiple_instances, disabled, hosted, ever_live,"
     " created_at FROM pools WHERE id = :pool OR name = :pool ORDER BY id = :pool DESC LIMIT 1 [lock]"
@@ -94,6 +98,11 @@ def resolve(connection: Connection, names: Iterable[str]) -> dict[str, Target | 
 def list_all(connection: Connection) -> list[PoolView]:
     """Return all pools, the hosted one first."""
     return [_view(row) for row in _VIEWS.rows(connection, counted=COUNTED_JOBS)]
+
+
+def waiting_jobs(connection: Connection) -> int:
+    """Return how many jobs wait in all pools, each counted only so far."""
+    return sum(row[0] for row in _WAITING.rows(connection, counted=COUNTED_JOBS))
 
 
 def get(connection: Connection, pool: str) -> PoolView | Refused:

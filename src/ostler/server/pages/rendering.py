@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import jinja2
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from ostler.server.pages.views import PageFrame
@@ -52,8 +53,17 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def environment() -> jinja2.Environment:
-    """The templates of the package, ready to draw."""
+def prose(text: str) -> Markup:
+    """A sentence of the control plane as a page shows it: a capital, a full stop, and names in backticks as code."""
+    ended = text if not text or text.endswith((".", "!", "?")) else f"{text}."
+    parts = (ended[:1].upper() + ended[1:]).split("`")
+    if len(parts) % 2 == 0:
+        return escape(ended)
+    return Markup().join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def environment(static: str = "/static") -> jinja2.Environment:
+    """The templates of the package, ready to draw; ``static`` is where they find scripts and styles."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("ostler.server", "templates"),
         autoescape=True,
@@ -68,9 +78,11 @@ def environment() -> jinja2.Environment:
         "utc": utc,
         "count": count,
         "plural": plural,
+        "prose": prose,
     }
     for name, function in filters.items():
         made.filters[name] = function
+    made.globals.update({"static": static})  # pyright: ignore[reportCallIssue, reportArgumentType] - typed too narrowly
     return made
 
 

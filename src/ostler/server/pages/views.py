@@ -58,11 +58,15 @@ class PageFrame(Struct, frozen=True):
 
 
 class SignInView(Struct, frozen=True):
-    """``sign_in.html``: ``next`` is where to go afterwards, ``problem`` what was wrong with the last try."""
+    """``sign_in.html``: ``next`` is where to go afterwards, ``problem`` what was wrong with the last try.
+
+    A sign-in link gives its ``code``; then there is nothing to type, only a button to press.
+    """
 
     next: str = "/runs"
     problem: str = ""
-    command: str = "ostler token create"
+    code: str = ""
+    command: str = "ostler token create --api"
 
 
 class ProblemView(Struct, frozen=True):
@@ -128,7 +132,10 @@ class WaterfallBar(Struct, frozen=True):
 
 
 class WaterfallRow(Struct, frozen=True, kw_only=True):
-    """The phases of one job; ``current`` marks the job whose log is shown."""
+    """The phases of one job; ``current`` marks the job whose log is shown.
+
+    A row with ``step`` is one of its steps; ``href`` is empty while nothing can be shown of it.
+    """
 
     name: str
     href: str
@@ -137,12 +144,14 @@ class WaterfallRow(Struct, frozen=True, kw_only=True):
     duration_ms: int | None = None
     started_at: int | None = None
     current: bool = False
+    step: bool = False
 
 
 class JobView(Struct, frozen=True, kw_only=True):
     """The job whose steps and log the run page shows.
 
-    ``why`` says why it waits, if it does. ``attempt`` is 0 before the first; ``live`` until its log is complete.
+    ``why`` says why it waits, if it does, and ``fix`` what would start it now. ``attempt`` is 0 before the first;
+    ``live`` until its log is complete.
     """
 
     id: str
@@ -153,18 +162,22 @@ class JobView(Struct, frozen=True, kw_only=True):
     pool: Link | None = None
     runner: Link | None = None
     why: str = ""
+    fix: str = ""
     started_at: int | None = None
     live: bool
     steps: tuple[StepView, ...] = ()
 
 
 class RunView(Struct, frozen=True, kw_only=True):
-    """``run.html`` and ``fragments/run.html``. ``facts`` are pairs such as ("Commit", "4f2c1e0")."""
+    """``run.html`` and ``fragments/run.html``. ``facts`` are pairs such as ("Commit", "4f2c1e0").
+
+    ``note`` says why it cannot be run again, where one might expect that it can.
+    """
 
     id: str
     title: str
     status: Status
-    target: str
+    target: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     created_at: int
     started_at: int | None = None
@@ -172,6 +185,7 @@ class RunView(Struct, frozen=True, kw_only=True):
     live: bool
     can_cancel: bool = False
     can_rerun: bool = False
+    note: str = ""
     failure: Problem | None = None
     waterfall: tuple[WaterfallRow, ...] = ()
     job: JobView
@@ -188,14 +202,18 @@ class NearRunner(Struct, frozen=True):
 
 
 class QueueRow(Struct, frozen=True, kw_only=True):
-    """One waiting job: ``why`` is the sentence with the unmet condition, ``fix`` what would start it now."""
+    """One waiting job: ``why`` is the sentence with the unmet condition, ``fix`` what would start it now.
+
+    Far back it has no place, for what is ahead of it is not counted.
+    """
 
     job_id: str
     name: str
     run: Link
     pool: Link | None
-    place: int
+    place: int | None
     priority: int = 0
+    labels: tuple[str, ...] = ()
     queued_at: int
     why: str
     fix: str = ""
@@ -241,7 +259,10 @@ class PoolsView(Struct, frozen=True):
 
 
 class RunnerRow(Struct, frozen=True, kw_only=True):
-    """One runner in a list. ``admin`` is the note of a pause, drain or quarantine, if there is one."""
+    """One runner in a list. ``admin`` is the note of a pause, drain or quarantine, if there is one.
+
+    ``last_seen_at`` is None while it is ``live``: its heartbeats are too many to tell the page of each.
+    """
 
     id: str
     name: str
@@ -250,6 +271,7 @@ class RunnerRow(Struct, frozen=True, kw_only=True):
     pool: Link | None = None
     labels: tuple[str, ...] = ()
     job: Link | None = None
+    live: bool = False
     last_seen_at: int | None = None
     version: str = ""
     platform: str = ""
@@ -263,26 +285,56 @@ class RunnersView(Struct, frozen=True, kw_only=True):
     search: str = ""
     query: str = ""
     filtered: bool = False
-    join_command: str = "ostler agent configure"
+
+
+class Button(Struct, frozen=True, kw_only=True):
+    """Something that can be done, as a form of one button."""
+
+    text: str
+    action: str
+    main: bool = False
+    danger: bool = False
 
 
 class PoolView(Struct, frozen=True, kw_only=True):
-    """``pool.html`` and ``fragments/pool.html``. ``join_commands`` add a runner, in order."""
+    """``pool.html`` and ``fragments/pool.html``."""
 
     pool: PoolRow
     facts: tuple[tuple[str, str], ...] = ()
     runners: tuple[RunnerRow, ...] = ()
     waiting: tuple[QueueRow, ...] = ()
-    join_commands: tuple[str, ...] = ()
+    buttons: tuple[Button, ...] = ()
+    can_join: bool = False
+
+
+class PoolTokenView(Struct, frozen=True, kw_only=True):
+    """``pool_token.html``: a registration token, shown this once. ``commands`` add a runner with it, in order."""
+
+    pool: Link
+    secret: str
+    commands: tuple[str, ...]
+    uses: int
+    expires_at: int
+
+
+class NewPoolView(Struct, frozen=True, kw_only=True):
+    """``pool_new.html``: what was typed, and by field what is wrong with it."""
+
+    name: str = ""
+    description: str = ""
+    labels: str = ""
+    multiple: bool = True
+    problems: dict[str, str] = {}
 
 
 class RunnerView(Struct, frozen=True, kw_only=True):
-    """``runner.html`` and ``fragments/runner.html``."""
+    """``runner.html`` and ``fragments/runner.html``. ``buttons`` are what may be decided about it now."""
 
     runner: RunnerRow
     capabilities: tuple[tuple[str, str], ...] = ()
     system: tuple[tuple[str, str], ...] = ()
     recent: tuple[RunRow, ...] = ()
+    buttons: tuple[Button, ...] = ()
 
 
 # ── the palette ──────────────────────────────────────────────────────────────────────────────────
