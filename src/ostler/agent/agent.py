@@ -117,6 +117,7 @@ class Agent:
 
     async def _work(self) -> None:
         detecting = asyncio.create_task(self._parts.tools.detect())
+        guarding = asyncio.create_task(self.heartbeat.guard())
         try:
             await self.enrolment.first()
             await self._resume()
@@ -129,7 +130,7 @@ class Agent:
             self.ready.set()
             await self._loop()
         finally:
-            await _cancelled(detecting)
+            await _cancelled(detecting, guarding)
 
     async def _loop(self) -> None:
         watching = self.floor.watch(self.settings.status_seconds, self.heartbeat.recover)
@@ -234,12 +235,10 @@ class Agent:
     # Work: what polls and results bring, and where it goes.
 
     def take(self, poll: ClaimRequest, reply: ClaimReply) -> None:
-        """Begin what a poll brought."""
+        """Begin what a poll brought; nothing while a hello is under way, which does not name these claims."""
         for directive in reply.directives:
             self._direct(directive)
-        if not self.session.connected:
-            return  # the hello that is under way does not name these claims; the next poll gets those that it leaves
-        for claim in reply.claims:
+        for claim in reply.claims if self.session.connected else ():
             if self.slots.find(claim.job_id, claim.fence) is None:
                 self._begin(claim)
 

@@ -19,6 +19,7 @@ from ostler.protocol.v1 import table
 from ostler.protocol.v1.runner_messages import Directive, HeartbeatRequest, LeaseRef
 
 _SHORTEST_SECONDS = 0.05
+_LOOK_SECONDS = 5.0
 
 
 class Heartbeat:
@@ -61,6 +62,12 @@ class Heartbeat:
             while (wait := due - self._effects.clock.monotonic()) > 0:
                 await asyncio.sleep(min(wait, self._until_first_lapse()))
                 self.fence()
+
+    async def guard(self) -> None:
+        """Fence until cancelled, while there is no connection over which to beat: jobs are adopted before the hello."""
+        while True:
+            await asyncio.sleep(min(_LOOK_SECONDS, self._until_first_lapse()))
+            self.fence()
 
     async def beat(self, deadline_seconds: float) -> None:
         """Send one heartbeat; a failure only means that the next one comes."""
