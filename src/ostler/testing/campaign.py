@@ -1,14 +1,15 @@
 """Many seeds of one scenario: run them, count what they met, and print how to replay the ones that failed.
 
-Run as `python -m ostler.testing.campaign --scenario MODULE:FUNCTION`. Strings hash alike in every run: the process
-restarts itself with a fixed hash seed, so a replay is exact even where a program iterates over a set of strings.
+Run as `python -m ostler.testing.campaign`, with `--scenario MODULE:FUNCTION` for another scenario than the platform.
+Strings hash alike in every run: the process restarts itself with a fixed hash seed, so a replay is exact even where a
+program iterates over a set of strings.
 """
 
 import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from itertools import islice
@@ -23,6 +24,8 @@ from ostler.testing.world import Report, Scenario, World, simulate
 SLICE = 10
 DEFAULT = "ostler.testing.platform:scenario"
 _NEWLINE = "\n"
+_STORY_LINES = 25
+_PROGRESS_SECONDS = 10.0
 
 
 class Plan(NamedTuple):
@@ -38,6 +41,8 @@ class Finding(NamedTuple):
     seed: int
     summary: str
     details: str
+    story: tuple[str, ...] = ()
+    """What was observed of the jobs that the failure names, in order."""
 
 
 class Summary(NamedTuple):
@@ -59,10 +64,19 @@ def load(name: str) -> Scenario:
 
 def one_seed(plan: Plan, seed: int) -> Report | Finding:
     """Run one seed; a failure of any kind is a finding."""
+    world = World(seed, sabotage=plan.sabotage)
     try:
-        return simulate(World(seed, sabotage=plan.sabotage), load(plan.scenario))
+        return simulate(world, load(plan.scenario))
     except Exception as error:  # noqa: BLE001 - whatever a run raises is what it found
-        return Finding(seed, f"{type(error).__name__}: {str(error).strip().rpartition(_NEWLINE)[2]}", format_exc())
+        summary = f"{type(error).__name__}: {str(error).strip().rpartition(_NEWLINE)[2]}"
+        return Finding(seed, summary, format_exc(), tuple(_story(world, str(error))))
+
+
+def _story(world: World, told: str) -> Iterator[str]:
+    for job, record in world.history.jobs.items():
+        if job in told:
+            yield f"{job} ({record.kind})"
+            yield from (f"{seconds:12.3f}  {text}" for seconds, text in record.story[-_STORY_LINES:])
 
 
 def some_seeds(plan: Plan, seeds: Sequence[int]) -> list[Report | Finding]:
@@ -79,14 +93,21 @@ def all_seeds(plan: Plan, seeds: range, workers: int) -> Iterator[Report | Findi
             yield from results
 
 
-def summarize(results: Iterable[Report | Finding], clock: Clock) -> Summary:
+def summarize(
+    results: Iterable[Report | Finding], clock: Clock, say: Callable[[str], None] = lambda _: None
+) -> Summary:
+    """Count; long campaigns say from time to time how far they are."""
     begun = clock.monotonic()
     findings: list[Finding] = []
     faults: Counter[Fault] = Counter()
     seeds = steps = 0
     seconds = 0.0
+    due = begun + _PROGRESS_SECONDS
     for result in results:
         seeds += 1
+        if (now := clock.monotonic()) > due:
+            due = now + _PROGRESS_SECONDS
+            say(f"  {seeds} seeds, {len(findings)} failed, {seeds / (now - begun):.1f} seeds/s")
         if isinstance(result, Finding):
             findings.append(result)
         else:
@@ -101,16 +122,20 @@ def describe(summary: Summary, plan: Plan) -> Iterator[str]:
     real = max(summary.real_seconds, 1e-9)
     yield (
         f"{summary.seeds} seeds, {len(summary.findings)} failed; {summary.steps:,} steps, "
-        f"{summary.virtual_seconds:,.0f} virtual seconds in {real:.1f} s ({summary.virtual_seconds / real:,.0f} x)"
+        f"{summary.virtual_seconds:,.0f} virtual seconds in {real:.1f} s "
+        f"({summary.virtual_seconds / real:,.0f} x real time, {summary.seeds / real:.1f} seeds/s)"
     )
     for fault in Fault:
         yield f"  {fault:24} {summary.faults[fault]:>9,}"
     for finding in summary.findings[:20]:
         yield f"seed {finding.seed}: {finding.summary}"
+        yield from (f"    {line}" for line in finding.story)
         yield f"  replay: {replay_command(plan, finding.seed)}"
 
 
 def replay_command(plan: Plan, seed: int) -> str:
+    if plan == Plan(DEFAULT, frozenset()):
+        return f"make sim ARGS='--seed {seed} --trace'"
     sabotage = "".join(f" --sabotage {name}" for name in sorted(plan.sabotage))
     return f"python -m ostler.testing.campaign --scenario {plan.scenario} --seed {seed} --trace{sabotage}"
 
@@ -145,7 +170,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.seed is not None:
         return 0 if replay(plan, options.seed, trace=options.trace) else 1
     seeds = range(options.start, options.start + options.seeds)
-    summary = summarize(all_seeds(plan, seeds, options.workers), system_effects().clock)
+    summary = summarize(all_seeds(plan, seeds, options.workers), system_effects().clock, _say)
     for line in describe(summary, plan):
         _say(line)
     return 1 if summary.findings else 0
@@ -159,6 +184,7 @@ def _slices(seeds: range) -> Iterator[list[int]]:
 
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _fix_hashes() -> None:

@@ -74,7 +74,9 @@ class People:
         for number in range(jobs):
             at = random.uniform(0, 0.8 * seconds)
             name = f"wish{number}"
-            self._wishes.append(Wish(at, "submit", name, kinds[(number + self._world.seed) % len(kinds)]))
+            lasts = 30 + random.below(150) if random.below(3) == 0 else 0
+            kind = kinds[(number + self._world.seed) % len(kinds)]
+            self._wishes.append(Wish(at, "submit", name, kind, lasts=lasts))
             if random.below(4) == 0:
                 self._wishes.append(Wish(at + random.uniform(0, 60), "cancel", name))
         decisions: tuple[Decision, ...] = ("pause", "resume", "drain", "disable", "enable", "quarantine", "revoke")
