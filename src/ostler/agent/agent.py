@@ -270,7 +270,7 @@ class Agent:
         entry = Entry(
             claim.job_id,
             claim.fence,
-            "claimed",
+            "starting",  # what its life does first; a hello that comes before must not call it merely claimed
             start_key=ids.new("start"),
             finish_key=ids.new("finish"),
             run_id=claim.run_id,
