@@ -39,7 +39,7 @@ _STOP_SECONDS = 10.0
 def up(*, data: str | None, port: int, host: str, runners: int, debug: bool) -> None:
     """Start the server, the pages and the runners of the hosted pool, and keep everything in one directory."""
     configure_logging(json=not sys.stderr.isatty(), debug=debug)
-    directory = Path(data) if data else _default_directory()
+    directory = Path(data).absolute() if data else _default_directory()
     with _locked(directory):
         settings = ServerSettings(
             database=f"sqlite:///{directory / 'ostler.db'}",
