@@ -20,7 +20,7 @@ _LOOK_SECONDS = 2.0
 _SETTLE_SECONDS = 0.05
 _PATIENCE_SECONDS = 600.0
 """As long as a runner may be away from the server without losing its job: whoever watches it waits as long."""
-_ENDED = (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
+ENDED = (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
 
 
 class LogEvent(msgspec.Struct, frozen=True):
@@ -120,7 +120,7 @@ async def settled(client: Client, run_id: str) -> RunView:
             continue
         lost = 0.0
         outage.end()
-        if run.state in _ENDED:
+        if run.state in ENDED:
             return run
         await asyncio.sleep(_SETTLE_SECONDS)
 

@@ -1,6 +1,7 @@
 """``ostler job``: submit a job of shell steps and stay with it, or look at one."""
 
 import asyncio
+import shlex
 import sys
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -19,8 +20,8 @@ from ostler.protocol.v1.run_messages import CancelRequest, JobView, RunView, Sub
 from ostler.protocol.v1.spec import JobSpec, StepSpec
 from ostler.protocol.v1.table import CANCEL_RUN, GET_JOB, SUBMIT
 
-_PENDING = 8
 _INTERRUPTED = 130
+_LONGEST_NAME = 60
 
 
 class SubmitOptions(TypedDict):
@@ -128,7 +129,7 @@ def _step(command: tuple[str, ...], file: str | None, shell: str) -> StepSpec:
     if (file is None) == (not command):
         raise click.UsageError("give either a command after `--` or a script with --file")
     if file is None:
-        return StepSpec(name=" ".join(command)[:200], argv=list(command))
+        return StepSpec(name=_shortened(shlex.join(command)), argv=list(command))
     try:
         script = sys.stdin.read() if file == "-" else Path(file).read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -138,6 +139,10 @@ def _step(command: tuple[str, ...], file: str | None, shell: str) -> StepSpec:
     return StepSpec(
         name="standard input" if file == "-" else Path(file).name, script=script, shell=shell or _shebang(script)
     )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _shebang(script: str) -> str:

@@ -7,7 +7,7 @@ import click
 from ostler.cli import output
 from ostler.cli.connection import with_client
 from ostler.cli.errors import CommandFailed
-from ostler.cli.following import LinePrinter, LogEvent, follow_events, follow_run, run_exit_code, settled
+from ostler.cli.following import ENDED, LinePrinter, LogEvent, follow_events, follow_run, run_exit_code, settled
 from ostler.cli.job import print_job
 from ostler.cli.options import json_option
 from ostler.client.caller import Client
@@ -18,6 +18,7 @@ from ostler.protocol.v1.table import CANCEL_RUN, GET_RUN, LIST_RUNS, LOG_LINES, 
 
 _STATES = ("queued", "running", "cancelling", "succeeded", "failed", "cancelled")
 _PAGE = 5000
+_PENDING = 8
 
 
 @click.group()
@@ -59,18 +60,22 @@ def list_(*, state: str | None, pool: str, search: str, limit: int, cursor: str,
 
 @run.command()
 @click.argument("run_id")
+@click.option("--exit-code", "as_exit_code", is_flag=True, help="Exit as the run did; with 8 while it has not ended.")
 @json_option
-def view(*, run_id: str, as_json: bool) -> None:
+def view(*, run_id: str, as_exit_code: bool, as_json: bool) -> int:
     """Show a run with its jobs and steps."""
     found = with_client(lambda client: client.call(GET_RUN, run_id=run_id))
     if as_json:
         output.print_json(found)
-        return
-    now = system_effects().clock.now()
-    output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {found.name}")
-    output.print_line(f"  created {output.ago(found.created_at, now)} by {found.submitted_by or 'unknown'}")
-    for job in found.jobs:
-        print_job(job, now)
+    else:
+        now = system_effects().clock.now()
+        output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {found.name}")
+        output.print_line(f"  created {output.ago(found.created_at, now)} by {found.submitted_by or 'unknown'}")
+        for job in found.jobs:
+            print_job(job, now)
+    if not as_exit_code:
+        return 0
+    return run_exit_code(found) if found.state in ENDED else _PENDING
 
 
 @run.command()
