@@ -75,9 +75,10 @@ class Server:
         """Where it listens."""
         return f"http://{LOOPBACK}:{self.port}"
 
-    def start(self) -> KeptProcess:
-        """Start it, or start it again, and return once it answers."""
+    def start(self, **env: str) -> KeptProcess:
+        """Start it, or start it again, in an environment that may have changed; return once it answers."""
         self.starts += 1
+        self._env = {**self._env, **env}
         command = (*OSTLER, *self._command, "--port", str(self.port))
         self.process = self._site.spawn(f"{self.name}.{self.starts}", command, self._env)
         self.process.until_said("sign in once at")
@@ -139,9 +140,13 @@ class Installation:
 
     def close(self) -> None:
         """Kill every process and remove every file."""
+        self.close_processes()
+        remove_tree(self.directory)
+
+    def close_processes(self) -> None:
+        """Kill every process and leave the files."""
         for process in self._processes:
             process.close()
-        remove_tree(self.directory)
 
     def complain(self) -> None:
         """Print the end of every log, for whoever reads about the failure."""
