@@ -20,6 +20,10 @@ _EXPIRED = Sql(
     " [skip_locked]"
 )
 _EXTEND = Sql("UPDATE attempts SET lease_expires_at = :until WHERE lease_expires_at < :until")
+_EXTEND_STARTED = Sql(
+    "UPDATE attempts SET lease_expires_at = :until WHERE lease_expires_at < :until AND state = 'started'"
+    " AND slot = 'primary'"
+)
 _SHORTEN = Sql("UPDATE attempts SET lease_expires_at = :longest WHERE lease_expires_at > :longest")
 
 
@@ -35,6 +39,8 @@ def sweep(connection: Connection, now: int, limit: int = 500) -> Swept:
     """Requeue or fail up to ``limit`` attempts whose leases have lapsed. Call it every few seconds."""
     if leadership.was_away(connection, LOOP, now, LONGEST_GAP):
         _EXTEND.run(connection, until=now + CLAIM_SECONDS * SECOND)
+        # Nobody heard whether these were silent, so their ten minutes begin now; what may run again needs no such care.
+        _EXTEND_STARTED.run(connection, until=now + SILENCE_SECONDS * SECOND)
         # What ends later than any lease can was written by a clock that has been put back since (threat 52).
         _SHORTEN.run(connection, longest=now + SILENCE_SECONDS * SECOND + SLACK_MICROS)
         return Swept(forgiving=True)

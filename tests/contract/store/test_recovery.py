@@ -143,6 +143,26 @@ def test_a_late_hello_gives_up_nothing_that_began_since(in_world: Play) -> None:
     in_world(scene)
 
 
+@pytest.mark.parametrize("kind", [JobKind.CI, JobKind.DEPLOYMENT])
+def test_after_its_own_absence_the_server_waits_the_whole_silence_of_a_started_job(
+    in_world: Play, kind: JobKind
+) -> None:
+    """Found by the simulation: after a jump of the clock a job that is never delivered again was lost in 46 s."""
+
+    async def scene(world: World) -> None:
+        await world.submit(kind=kind)
+        claim = await world.running(await world.runner())
+        kept(await world.run(leases.sweep, world.now))
+        world.wait(24 * 3600)
+        assert (await world.run(leases.sweep, world.now)).forgiving
+        await sweep_after(world, 590)
+        assert (await state_of(world, claim))[0] is JobState.RUNNING
+        await sweep_after(world, 90)
+        assert (await state_of(world, claim))[0] is JobState.FAILED
+
+    in_world(scene)
+
+
 def test_cancelling_a_running_job_tells_its_runner_until_it_ends(in_world: Play) -> None:
     async def scene(world: World) -> None:
         await world.submit(job=spec(TOKEN="hunter2"))
