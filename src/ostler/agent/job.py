@@ -21,12 +21,15 @@ from ostler.agent.logging import Log
 from ostler.agent.order import finish_request, infrastructure, job_order
 from ostler.agent.outbox import Outbox
 from ostler.agent.shipping import EventShipper, LogShipper
-from ostler.agent.supervision import JobResult, Supervisor, Supervisors
+from ostler.agent.supervision import JobResult, Network, Supervisor, Supervisors
 from ostler.client.errors import ProblemError
 from ostler.effects import Effects
 from ostler.protocol.v1 import table
 from ostler.protocol.v1.runner_messages import Directive, Phase, ReleaseRequest, StartRequest
 from ostler.protocol.v1.spec import JobSpec
+
+SOON_SECONDS = 0.02
+"""For how long a new job is only watched."""
 
 
 class Work(Protocol):
@@ -51,6 +54,7 @@ class JobParts(NamedTuple):
     effects: Effects
     environment: Callable[[], Mapping[str, str]]
     isolation: str
+    network: Network
     chunk_bytes: Callable[[], int]
     log: Log
     work: Work
@@ -152,7 +156,7 @@ class JobLife:
         if self._cancel_reason:
             await self._finish(JobResult(conclusion="cancelled", cause="cancelled", evidence=self._cancel_reason))
             return
-        order = job_order(self.entry, spec, self._parts.environment(), self._parts.isolation)
+        order = job_order(self.entry, spec, self._parts.environment(), self._parts.isolation, self._parts.network)
         try:
             self._supervisor = await self._parts.supervisors.launch(order)
         except SupervisorError as error:
@@ -161,7 +165,7 @@ class JobLife:
             return
         if self._cancel_reason:
             await self._supervisor.cancel(self._cancel_reason)
-        await self._follow(self._supervisor)
+        await self._follow(self._supervisor, new=True)
 
     async def _granted(self) -> bool:
         asked_at = self._parts.effects.clock.monotonic()
@@ -189,7 +193,7 @@ class JobLife:
             self._log.info("job_adopted")
             if self._cancel_reason:
                 await self._supervisor.cancel(self._cancel_reason)
-            await self._follow(self._supervisor)
+            await self._follow(self._supervisor, new=False)
         else:
             await self._never_ran()
 
@@ -209,19 +213,21 @@ class JobLife:
 
     # Following.
 
-    async def _follow(self, supervisor: Supervisor) -> None:
-        logs = LogShipper(self.entry, supervisor, self._parts.delivery, self._parts.chunk_bytes(), self.direct)
-        events = EventShipper(self.entry, supervisor, self._parts.delivery, self._parts.effects.clock, self.direct)
-        tasks = [
-            asyncio.create_task(part) for part in (self._watch(supervisor, logs, events), logs.run(), events.run())
-        ]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        await self._acknowledge(logs)
+    async def _follow(self, supervisor: Supervisor, *, new: bool) -> None:
+        logs, events = self._shippers(supervisor)
+        logs.agreed = new  # there was nothing yet that the server could have
+        if await _soon_over(supervisor):
+            await self._watch(supervisor, logs, events)
+            await logs.run()
+            await events.run()
+        else:
+            await _together(self._watch(supervisor, logs, events), logs.run(), events.run())
+        await self._acknowledge(logs, events)
+
+    def _shippers(self, supervisor: Supervisor) -> tuple[LogShipper, EventShipper]:
+        parts = self._parts
+        logs = LogShipper(self.entry, supervisor, parts.delivery, parts.chunk_bytes(), self.direct)
+        return logs, EventShipper(self.entry, supervisor, parts.delivery, parts.effects.clock, self.direct)
 
     async def _watch(self, supervisor: Supervisor, logs: LogShipper, events: EventShipper) -> None:
         while (result := supervisor.result()) is None:
@@ -250,18 +256,18 @@ class JobLife:
 
     async def _finish(self, result: JobResult) -> None:
         self._conclude(result)
-        await self._acknowledge(None)
+        await self._acknowledge(None, None)
 
     async def _deliver(self, supervisor: Supervisor | None) -> None:
-        logs = None
-        if supervisor is not None:
-            logs = LogShipper(self.entry, supervisor, self._parts.delivery, self._parts.chunk_bytes(), self.direct)
-            logs.final.set()
-            await logs.run()
-        await self._acknowledge(logs)
+        logs, events = self._shippers(supervisor) if supervisor is not None else (None, None)
+        for shipper in (logs, events):
+            if shipper is not None:
+                shipper.final.set()
+                await shipper.run()
+        await self._acknowledge(logs, events)
 
-    async def _acknowledge(self, logs: LogShipper | None) -> None:
-        await self._parts.outbox.deliver(self.entry, logs)
+    async def _acknowledge(self, logs: LogShipper | None, events: EventShipper | None) -> None:
+        await self._parts.outbox.deliver(self.entry, logs, events)
         self._forget()
         self._parts.work.spawn(self._parts.supervisors.discard(self.entry.job_id, self.entry.fence))
 
@@ -277,3 +283,24 @@ class JobLife:
                 raise
             # The result is sent all the same: once the server has it, the journal is not needed any more.
             self._parts.work.fault(f"the journal cannot be written: {error}")
+
+
+async def _soon_over(supervisor: Supervisor) -> bool:
+    """Wait a moment for the result: most of the cost of a short job would be messages that tell how far it is."""
+    try:
+        async with asyncio.timeout(SOON_SECONDS):
+            while supervisor.result() is None:
+                await supervisor.changed()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _together(*parts: Coroutine[object, object, None]) -> None:
+    tasks = [asyncio.create_task(part) for part in parts]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,8 @@
 """Results wait here until the server has acknowledged them; the journal keeps them over a restart.
 
 A result may only be acknowledged after the whole log, so a server that lacks some of it names the offset and gets the
-rest first. The message may carry the next poll: then finishing a job and claiming the next share one commit.
+rest first. The message carries what is left of log and events if that is little, and may carry the next poll: then
+all that ends a short job, and the claim of the next, are one request and one commit.
 """
 
 from typing import Protocol
@@ -10,7 +11,7 @@ import msgspec
 
 from ostler.agent.delivery import Delivery
 from ostler.agent.journal import Entry
-from ostler.agent.shipping import LogShipper
+from ostler.agent.shipping import EventShipper, LogShipper
 from ostler.client.errors import ProblemError
 from ostler.protocol.v1 import table
 from ostler.protocol.v1.runner_messages import ClaimReply, ClaimRequest, FinishRequest, StartRequest
@@ -46,12 +47,18 @@ class Outbox:
         """Return how many results are not acknowledged."""
         return len(self._waiting)
 
-    async def deliver(self, entry: Entry, logs: LogShipper | None) -> None:
+    async def deliver(self, entry: Entry, logs: LogShipper | None, events: EventShipper | None) -> None:
         """Return once the result is acknowledged; raise ``ProblemError`` if the attempt is none of ours any more."""
         if entry.result is None:
             raise ValueError("an attempt without a result has nothing to deliver")
         poll = self._follower.next_poll(entry)
-        request = msgspec.structs.replace(entry.result, next=poll)
+        request = msgspec.structs.replace(
+            entry.result,
+            next=poll,
+            events=events.rest() if events else [],
+            log=logs.rest() if logs else b"",
+            log_offset=logs.offset if logs else 0,
+        )
         self._waiting.add((entry.job_id, entry.fence))
         corrections = 0
         try:
@@ -80,6 +87,6 @@ class Outbox:
             raise error
         if logs is None or error.problem.expected > logs.offset:
             # The spool is gone with a lost disk: what the server has is all that there will ever be.
-            return msgspec.structs.replace(request, log_bytes=error.problem.expected)
+            return msgspec.structs.replace(request, log_bytes=error.problem.expected, log=b"")
         await logs.ship_from(error.problem.expected)
-        return msgspec.structs.replace(request, log_bytes=min(request.log_bytes, logs.offset))
+        return msgspec.structs.replace(request, log_bytes=min(request.log_bytes, logs.offset), log=b"")

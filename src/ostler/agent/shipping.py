@@ -2,7 +2,8 @@
 
 The first bytes leave at once, what follows is gathered for a moment, because tiny requests cost the server far more
 than their content. Positions are the server's: after a restart or a lost reply it says where to go on, and whole
-frames are sent again from the spool.
+frames are sent again from the spool. What little is left when the attempt has ended is not sent from here: the result
+carries it (``rest``).
 """
 
 import asyncio
@@ -11,15 +12,18 @@ from collections.abc import Callable
 from ostler.agent.delivery import Delivery
 from ostler.agent.journal import Entry
 from ostler.agent.order import step_report
-from ostler.agent.supervision import Supervisor
+from ostler.agent.supervision import StepEvent, Supervisor
 from ostler.client.errors import ProblemError
 from ostler.effects import Clock
+from ostler.logs.frame import read_header
 from ostler.protocol.endpoint import MIB, Binary
 from ostler.protocol.v1 import table
 from ostler.protocol.v1.runner_messages import Directive, EventsRequest, LogQuery, StepReport
 
 SPACING_SECONDS = 0.03
 EVENT_BATCH = 500
+CARRIED_BYTES = 64 << 10
+CARRIED_EVENTS = 100
 
 _LARGEST_CHUNK = 3 * MIB
 _MOST_DAMAGED = 3
@@ -39,6 +43,8 @@ class LogShipper:
         self._chunk_bytes = max(1, min(chunk_bytes, _LARGEST_CHUNK))
         self._on_directive = on_directive
         self._damaged = 0
+        self.agreed = False
+        """Whether the server has confirmed the offset. Only then a result may go on from there."""
         self.offset = 0
         """How much of the text the server has."""
         self.news = asyncio.Event()
@@ -46,10 +52,12 @@ class LogShipper:
         """Set when the log will not grow any more."""
 
     async def run(self) -> None:
-        """Return when the whole log is stored; raise ``ProblemError`` if the attempt is none of ours any more."""
+        """Return when all but the ``rest`` is stored; raise ``ProblemError`` if the attempt is not ours any more."""
         while True:
             self.news.clear()
             last_round = self.final.is_set()
+            if last_round and self.rest():
+                return
             sent = await self._ship()
             if self.offset >= self._supervisor.log_length():
                 if last_round:
@@ -61,6 +69,14 @@ class LogShipper:
                 await _pause(self.final)
             if 0 < sent < self._chunk_bytes // 2:
                 await _pause(self.final)
+
+    def rest(self) -> bytes:
+        """Return the frames that complete the log, if they are few enough for the result to carry."""
+        length = self._supervisor.log_length()
+        if not self.agreed or self.offset >= length:
+            return b""
+        frames = self._supervisor.log_frames(self.offset, CARRIED_BYTES)
+        return frames if len(frames) <= CARRIED_BYTES and _text_end(frames) == length else b""
 
     async def ship_from(self, offset: int) -> None:
         """Send everything from an offset that the server named."""
@@ -83,14 +99,14 @@ class LogShipper:
             )
         except ProblemError as error:
             if error.code == "log_offset" and error.problem.expected is not None:
-                self.offset = error.problem.expected
+                self.offset, self.agreed = error.problem.expected, True
                 return len(frames)
             if error.code == "frame_damaged" and self._damaged < _MOST_DAMAGED:
                 self._damaged += 1
                 await asyncio.sleep(SPACING_SECONDS)
                 return len(frames)
             raise
-        self.offset = reply.length
+        self.offset, self.agreed = reply.length, True
         if reply.directive is not None:
             self._on_directive(reply.directive)
         return len(frames)
@@ -113,18 +129,26 @@ class EventShipper:
         """Set when no event will follow."""
 
     async def run(self) -> None:
-        """Return when all events are stored; raise ``ProblemError`` if the attempt is none of ours any more."""
+        """Return when all but the ``rest`` is stored; raise ``ProblemError`` if the attempt is not ours any more."""
         while True:
             self.news.clear()
             last_round = self.final.is_set()
             events = self._supervisor.events(self._stored)[:EVENT_BATCH]
-            if events:
-                await self._send([step_report(event, self._clock.now()) for event in events], events[-1].seq)
-            elif last_round:
+            if last_round and len(events) <= CARRIED_EVENTS:
                 return
+            if events:
+                await self._send(self._reports(events), events[-1].seq)
             else:
                 await self.news.wait()
                 await _pause(self.final)
+
+    def rest(self) -> list[StepReport]:
+        """Return the last reports, for the result to carry."""
+        return self._reports(self._supervisor.events(self._stored)[:CARRIED_EVENTS])
+
+    def _reports(self, events: list[StepEvent]) -> list[StepReport]:
+        now = self._clock.now()
+        return [step_report(event, now) for event in events]
 
     async def _send(self, reports: list[StepReport], last: int) -> None:
         request = EventsRequest(self._entry.job_id, self._entry.fence, reports)
@@ -141,3 +165,12 @@ async def _pause(final: asyncio.Event) -> None:
             await final.wait()
     except TimeoutError:
         pass
+
+
+def _text_end(frames: bytes) -> int:
+    """Return up to where in the log whole frames go."""
+    end = position = 0
+    while position < len(frames):
+        header = read_header(frames, position)
+        end, position = header.next_offset, position + header.frame_length
+    return end

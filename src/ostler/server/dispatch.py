@@ -21,15 +21,27 @@ from ostler.domain.job import Slot
 from ostler.domain.runner import RunnerStatus
 from ostler.effects import Effects
 from ostler.protocol.problem import problem
-from ostler.protocol.v1.runner_messages import Directive, FinishRequest, LeaseRef
+from ostler.protocol.v1.runner_messages import Directive, LeaseRef
 from ostler.scheduling.demand import RunnerFacts, by_pool
 from ostler.server.call import Refusal
 from ostler.server.held_polls import Asked, HeldPoll, HeldPolls, Line, Told
 from ostler.server.hub import Hub
 from ostler.server.metrics import Metrics
-from ostler.server.rounds import Gathered, Granted, Outcome, Renewal, Request, Round, Settled, Wanted, Wishes, decide
+from ostler.server.rounds import (
+    Gathered,
+    Granted,
+    HandedIn,
+    Outcome,
+    Renewal,
+    Request,
+    Round,
+    Settled,
+    Wanted,
+    Wishes,
+    decide,
+)
 from ostler.store import demands, runners
-from ostler.store.attempts import Finish, Start
+from ostler.store.attempts import Start
 from ostler.store.claims import Claimed
 from ostler.store.database import Database
 from ostler.store.errors import DatabaseClosed, DatabaseUnavailable, DatabaseUncertain
@@ -91,9 +103,9 @@ class Dispatcher:
         """Ask for a start grant."""
         return await self._ask(self._gathered.starts, start)
 
-    async def finish(self, runner_id: str, result: FinishRequest) -> Settled:
+    async def finish(self, result: HandedIn) -> Settled:
         """Hand in a result."""
-        return await self._ask(self._gathered.finishes, Finish(runner_id, result))
+        return await self._ask(self._gathered.finishes, result)
 
     async def renew(self, runner_id: str, leases: Sequence[LeaseRef]) -> list[Directive]:
         """Renew what a poll names; return what the runner must be told about it."""

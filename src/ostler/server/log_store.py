@@ -40,7 +40,9 @@ class _Parts(NamedTuple):
     chunks: list[Chunk]
 
 
-class _Checked(NamedTuple):
+class Checked(NamedTuple):
+    """Frames that may be stored, and how many lines have begun up to their end."""
+
     chunk: Chunk
     lines: int
 
@@ -61,11 +63,11 @@ class LogStore:
         self, runner_id: str, job_id: str, fence: int, offset: int, frames: bytes
     ) -> Appended | OffsetExpected | Refused:
         """Check every frame and add them if they continue the log."""
-        checked = await _checked(offset, frames)
+        accepted = await checked(offset, frames)
         now = self._effects.clock.now()
-        outcome = await self._database.run(logs.append, runner_id, job_id, fence, checked.chunk, checked.lines, now)
+        outcome = await self._database.run(logs.append, runner_id, job_id, fence, accepted.chunk, accepted.lines, now)
         if isinstance(outcome, Appended) and not outcome.repeated:
-            self._metrics.log_bytes.inc(checked.chunk.length)
+            self._metrics.log_bytes.inc(accepted.chunk.length)
         return outcome
 
     async def position(self, job_id: str, fence: int = 0) -> Position | None:
@@ -199,13 +201,14 @@ def _ends(frames: bytes) -> tuple[FrameHeader, FrameHeader] | None:
     return None if first is None or last is None else (first, last)
 
 
-async def _checked(offset: int, frames: bytes) -> _Checked:
+async def checked(offset: int, frames: bytes) -> Checked:
+    """Look into every frame; what is damaged or belongs elsewhere is refused."""
     try:
         ends = _ends(frames) if _is_small(frames, 0) else await asyncio.to_thread(_ends, frames)
     except FrameDamaged as error:
         raise Refusal(problem("frame_damaged", str(error))) from error
     if ends is None:
-        return _Checked(Chunk(first_offset=offset, length=0, first_line=1, newlines=0, frames=b""), 0)
+        return Checked(Chunk(first_offset=offset, length=0, first_line=1, newlines=0, frames=b""), 0)
     first, last = ends
     if first.first_offset != offset:
         raise Refusal(problem("frame_damaged", f"the first frame begins at {first.first_offset}, not at {offset}"))
@@ -216,7 +219,7 @@ async def _checked(offset: int, frames: bytes) -> _Checked:
         newlines=last.next_line - first.first_line,
         frames=frames,
     )
-    return _Checked(chunk, last.next_line - 1 + last.ends_in_mid_line)
+    return Checked(chunk, last.next_line - 1 + last.ends_in_mid_line)
 
 
 def _stretch(chunks: list[Chunk], start: int) -> list[Chunk]:

@@ -7,11 +7,12 @@ from typing import Generic, NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from ostler.domain.machine import Refused
-from ostler.protocol.v1.runner_messages import Directive, LeaseRef
+from ostler.protocol.v1.runner_messages import Directive, EventsRequest, FinishRequest, LeaseRef
 from ostler.server.held_polls import Asked
-from ostler.store import attempts, claims
+from ostler.store import attempts, claims, events, logs
 from ostler.store.attempts import Finish, Finished, LogIncomplete, Start, Started
 from ostler.store.claims import Claimed, Want
+from ostler.store.logs import Chunk
 
 Settled = Finished | LogIncomplete | Refused
 Granted = Started | Refused
@@ -43,11 +44,20 @@ class Renewal(NamedTuple):
     leases: Sequence[LeaseRef]
 
 
+class HandedIn(NamedTuple):
+    """A result, and the last of the log with the number of lines up to its end, if the result carried it."""
+
+    runner_id: str
+    request: FinishRequest
+    chunk: Chunk | None = None
+    lines: int = 0
+
+
 class Wishes(NamedTuple):
     """What one transaction is to decide."""
 
     starts: Sequence[Start] = ()
-    finishes: Sequence[Finish] = ()
+    finishes: Sequence[HandedIn] = ()
     renewals: Sequence[Renewal] = ()
     wants: Sequence[Want] = ()
 
@@ -66,7 +76,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self.starts: list[Request[Start, Granted]] = []
-        self.finishes: list[Request[Finish, Settled]] = []
+        self.finishes: list[Request[HandedIn, Settled]] = []
         self.renewals: list[Request[Renewal, list[Directive]]] = []
         self.dirty: set[str] = set()
 
@@ -102,7 +112,18 @@ def decide(connection: Connection, wishes: Wishes, now: int) -> Round:
     """Decide: first what ends and frees slots, then who gets the next job."""
     return Round(
         attempts.start_many(connection, wishes.starts, now) if wishes.starts else (),
-        attempts.finish_many(connection, wishes.finishes, now) if wishes.finishes else (),
+        _finish(connection, wishes.finishes, now) if wishes.finishes else (),
         [attempts.renew(connection, each.runner_id, each.leases, now) for each in wishes.renewals],
         claims.claim_batch(connection, wishes.wants, now) if wishes.wants else (),
     )
+
+
+def _finish(connection: Connection, handed_in: Sequence[HandedIn], now: int) -> Sequence[Settled]:
+    """Store what results carried, then take them. What cannot be stored is missed by the result itself."""
+    for runner_id, request, chunk, lines in handed_in:
+        if chunk is not None:
+            logs.append(connection, runner_id, request.job_id, request.fence, chunk, lines, now)
+        if request.events:
+            reports = EventsRequest(request.job_id, request.fence, request.events)
+            events.record(connection, runner_id, reports, now)
+    return attempts.finish_many(connection, [Finish(each.runner_id, each.request) for each in handed_in], now)

@@ -52,10 +52,17 @@ def record(connection: Connection, runner_id: str, request: EventsRequest, now: 
         return refusal(held, runner_id, request.job_id, request.fence)
     row = _STORED.row(connection, job_id=request.job_id, fence=request.fence)
     before = stored = row[0] if row else 0
+    latest: dict[int, StepReport] = {}
     for report in sorted(request.events, key=lambda each: each.sequence):
         if report.sequence == stored + 1:
-            _store(connection, request.job_id, request.fence, report, now)
+            earlier = latest.get(report.step)
+            # The end of a step says how long it ran; what does not say that follows what did.
+            if earlier is not None and report.duration_ms is None:
+                _store(connection, request.job_id, request.fence, earlier, now)
+            latest[report.step] = report
             stored += 1
+    for report in latest.values():
+        _store(connection, request.job_id, request.fence, report, now)
     if stored != before:
         _ADVANCE.run(connection, stored=stored, job_id=request.job_id, fence=request.fence)
         hint(connection, f"run:{held.job.run_id}")

@@ -297,10 +297,13 @@ class ControlPlane:
         job = self._fenced(message.job_id, message.fence)
         if job.state == "claimed":
             raise Refusal("job_not_granted")
+        job.events.update({event.sequence: event for event in message.events})
+        if message.log and message.log_offset == len(job.log):
+            job.log += b"".join(frame.text for frame in decode_all(message.log))
         if message.log_bytes > len(job.log):
             raise Refusal("log_incomplete", expected=len(job.log))
         if job.result is None:
-            job.result = msgspec.structs.replace(message, next=None)
+            job.result = msgspec.structs.replace(message, next=None, log=b"", log_offset=0, events=[])
             job.state = message.conclusion
         following = None
         if message.next is not None:

@@ -253,7 +253,11 @@ class LogReply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FinishRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result of an attempt, sent until acknowledged; may carry the next poll so that both share a commit."""
+    """The result of an attempt, sent until acknowledged; may carry the next poll so that both share a commit.
+
+    What was not sent yet may come along if it is little: the last ``events``, and ``log``, the frames that complete
+    the log from ``log_offset`` on. A short job then costs a start and a finish.
+    """
 
     job_id: str
     fence: Count
@@ -265,6 +269,9 @@ class FinishRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     exit_code: Integer | None = None
     duration_ms: Count | None = None
     next: ClaimRequest | None = None
+    events: Annotated[list[StepReport], msgspec.Meta(max_length=1000)] = []
+    log: bytes = b""
+    log_offset: Count = 0
 
 
 class FinishReply(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,6 +1,7 @@
 """The agent's side of a job's life: claim, start, give back, finish."""
 
 import asyncio
+import contextlib
 
 import msgspec
 
@@ -22,7 +23,9 @@ from ostler.server.authentication import Authentication
 from ostler.server.call import Call, Handlers, Refusal, accepted
 from ostler.server.dispatch import Dispatcher
 from ostler.server.held_polls import Told
+from ostler.server.log_store import checked
 from ostler.server.metrics import Metrics
+from ostler.server.rounds import HandedIn
 from ostler.store import attempts
 from ostler.store.attempts import LogIncomplete, Start
 from ostler.store.claims import Claimed
@@ -76,13 +79,12 @@ class WorkCalls:
     async def finish(self, call: Call[FinishRequest]) -> FinishReply:
         """Record the result; what follows at once is the answer to the next poll, if one was carried."""
         runner_id, following = call.runner.runner_id, call.body.next
+        result = await _handed_in(runner_id, call.body)
         if following is None:
-            settled, reply = await self._dispatcher.finish(runner_id, call.body), None
+            settled, reply = await self._dispatcher.finish(result), None
         else:
             # Asked for together, both are decided by one transaction: the slot is free when the next job is looked for.
-            reply, settled = await asyncio.gather(
-                self._look(runner_id, following), self._dispatcher.finish(runner_id, call.body)
-            )
+            reply, settled = await asyncio.gather(self._look(runner_id, following), self._dispatcher.finish(result))
         settled = accepted(settled)
         if isinstance(settled, LogIncomplete):
             raise Refusal(
@@ -90,6 +92,7 @@ class WorkCalls:
             )
         if not settled.repeated:
             self._metrics.jobs_finished.labels(call.body.conclusion).inc()
+            self._metrics.log_bytes.inc(result.chunk.length if result.chunk else 0)
         return FinishReply(settled.state.value, reply)
 
     async def _look(self, runner_id: str, request: ClaimRequest) -> ClaimReply:
@@ -136,3 +139,12 @@ class WorkCalls:
             lease_ms=claimed.lease_micros // 1000,
             spec=opened(claimed.job_id, claimed.spec, claimed.sealed, self._sealer),
         )
+
+
+async def _handed_in(runner_id: str, request: FinishRequest) -> HandedIn:
+    """Check what a result carries of the log; without what is damaged the log is incomplete, which will be said."""
+    if request.log:
+        with contextlib.suppress(Refusal):
+            chunk, lines = await checked(request.log_offset, request.log)
+            return HandedIn(runner_id, request, chunk, lines)
+    return HandedIn(runner_id, request)
