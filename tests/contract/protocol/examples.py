@@ -69,10 +69,8 @@ def _value(name: str, kind: inspect.Type, default: object) -> object:
             return default is not True
         case inspect.IntType(ge=lowest, le=highest):
             return _number(name, lowest, highest, default)
-        case inspect.FloatType():
-            return 2.5
-        case inspect.BytesType():
-            return "T0xG"  # as JSON has them: base64
+        case inspect.FloatType() | inspect.BytesType():
+            return 2.5 if isinstance(kind, inspect.FloatType) else "T0xG"  # as JSON has bytes: base64
         case inspect.StrType(min_length=shortest):
             return _TEXTS.get(name, name).ljust(shortest or 0, "x")
         case _:
