@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import msgspec
@@ -33,6 +34,8 @@ class AttemptDirectory:
         self.job_id = job_id
         self.fence = fence
         self.path = root / f"{job_id}.{fence}"
+        self.ready = False
+        """Whether it was made of one that is ready."""
 
     def result(self) -> JobResult | None:
         """Return how the attempt ended, if it did."""
@@ -101,26 +104,35 @@ class AttemptDirectory:
         """Make the directory, from one that is ready if there is one. Raises ``FileExistsError``."""
         if ready and not self.path.exists():
             ready.rename(self.path)
+            self.ready = True
         else:
             self.path.mkdir(mode=0o700)
 
-    def discard(self, ready: Path | None) -> bool:
-        """Kill what is left and delete the directory, or keep it for a later attempt under this name; say which.
+    def keep(self, ready: Path) -> bool:
+        """Empty the directory of an ended attempt and keep it for a later one, if that is soon done; say whether."""
+        with self._parent() as parent:
+            if not ready_again(parent, self.path.name):
+                return False
+        self.path.replace(ready)
+        return True
+
+    def discard(self) -> None:
+        """Kill what is left and delete the directory.
 
         An attempt with a result has nothing left running: that was checked before the result was written.
         """
-        ended = self.result() is not None
-        if not ended:
+        if self.result() is None:
             self.kill_leftovers()
+        with self._parent() as parent:
+            removal.remove(parent, self.path.name)
+
+    @contextlib.contextmanager
+    def _parent(self) -> Generator[int]:
         parent = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            if ended and ready and ready_again(parent, self.path.name):
-                self.path.replace(ready)
-                return True
-            removal.remove(parent, self.path.name)
+            yield parent
         finally:
             os.close(parent)
-        return False
 
     def _state(self) -> _State | None:
         content = self.read_from("state", 0)

@@ -25,6 +25,7 @@ _HANDOVER = 3
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _REACH_SECONDS, _REACH_ROUNDS = 0.02, 500
 _REAP_AGAIN_SECONDS = 0.2
+_SMALL_LOG = 1 << 20
 
 
 class LocalSupervisor:
@@ -139,7 +140,7 @@ class _Process:
     def run(self, attempt: LocalSupervisor, directory: AttemptDirectory, order: JobOrder) -> None:
         self.attempt = attempt
         attempt.follow(self.link, own=False)
-        self.link.send({"do": "run", "directory": str(directory.path), "order": order})
+        self.link.send({"do": "run", "directory": str(directory.path), "ready": directory.ready, "order": order})
 
     def _received(self, message: dict[str, Any]) -> None:
         if self.attempt is None:
@@ -223,9 +224,13 @@ class LocalSupervisors:
         if attempt:
             attempt.release()
         directory = AttemptDirectory(self._root, job_id, fence)
-        ready = self._root / f"ready-{job_id}-{fence}" if len(self._ready) < self._slots else None
-        if await asyncio.to_thread(directory.discard, ready) and ready:
+        ready = self._root / f"ready-{job_id}-{fence}"
+        small = attempt is not None and attempt.result() is not None and attempt.log_length() <= _SMALL_LOG
+        # A few system calls: a thread would cost more than it could spare the loop.
+        if small and len(self._ready) < self._slots and directory.keep(ready):
             self._ready.append(ready)
+        else:
+            await asyncio.to_thread(directory.discard)
 
     async def close(self) -> None:
         self._closed = True
@@ -261,7 +266,7 @@ class LocalSupervisors:
             except SupervisorError:
                 attempt.release()
                 if fresh or directory.taken():
-                    await asyncio.to_thread(directory.discard, None)
+                    await asyncio.to_thread(directory.discard)
                     raise
             else:
                 return attempt

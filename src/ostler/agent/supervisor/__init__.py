@@ -12,9 +12,9 @@ disk), ``job`` (the run), ``ladder`` (cancelling), ``spool`` (the log), ``channe
 Protocol with the agent, one JSON object a line in both directions, over the socket that the agent passed when it
 started the supervisor and over ``control`` in the job's directory:
 
-- to the supervisor: ``{"do":"run","directory":…,"order":{…}}`` (hand-over only), ``{"do":"cancel","reason":…}``,
-  ``{"do":"kill"}``, ``{"do":"ping"}``, ``{"do":"subscribe"}`` (``control``; the hand-over socket is subscribed from
-  the start);
+- to the supervisor: ``{"do":"run","directory":…,"ready":…,"order":{…}}`` (hand-over only),
+  ``{"do":"cancel","reason":…}``, ``{"do":"kill"}``, ``{"do":"ping"}``, ``{"do":"subscribe"}`` (``control``; the
+  hand-over socket is subscribed from the start);
 - to the agent: ``{"idle":pid}`` (ready for a job), ``{"accepted":true}`` or ``{"refused":why}``, ``{"pong":true}``,
   ``{"log":text bytes,"event":last seq}`` whenever either grew, ``{"result":true}``.
 """

@@ -42,6 +42,7 @@ def main() -> None:
     shutdown = Shutdown()
     signal.signal(signal.SIGTERM, shutdown.ask)
     executor = ProcessExecutor()
+    identity: dict[str, Any] = {"pid": os.getpid(), "start_time": tree.start_time(os.getpid()), "boot": _boot()}
     gc.freeze()
     gc.disable()
     for number in range(_JOBS_PER_LIFE):
@@ -49,7 +50,7 @@ def main() -> None:
         if number % _JOBS_PER_COLLECTION == 0:
             gc.collect()
         message = _next_job(handover, executor, shutdown)
-        if message is None or not _serve(message, handover, executor, shutdown):
+        if message is None or not _serve(message, handover, executor, shutdown, identity):
             return
 
 
@@ -78,19 +79,23 @@ def _next_job(handover: Channel, executor: ProcessExecutor, shutdown: Shutdown) 
     return None
 
 
-def _serve(message: dict[str, Any], handover: Channel, executor: ProcessExecutor, shutdown: Shutdown) -> bool:
+def _serve(
+    message: dict[str, Any],
+    handover: Channel,
+    executor: ProcessExecutor,
+    shutdown: Shutdown,
+    identity: dict[str, Any],
+) -> bool:
     """Run one job; say whether this process is as good as new afterwards."""
     order = Order(message["order"])
     directory = Directory(message["directory"])
-    directory.prepare()
+    directory.prepare(ready=message.get("ready", False))
     handover.forget_progress()
     run = JobRun(order, directory, executor, handover, shutdown)
     run.open()
     directory.write_state(
         {
-            "pid": os.getpid(),
-            "start_time": tree.start_time(os.getpid()),
-            "boot": _boot(),
+            **identity,
             "attempt": order.attempt,
             "isolation": order.isolation,
             "cgroups": executor.cgroup_paths,

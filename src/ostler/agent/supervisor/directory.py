@@ -65,9 +65,12 @@ class Directory:
         """The last event's number."""
         return self._sequence
 
-    def prepare(self) -> None:
-        """Make what the job will find; take back what another user left in the workspace."""
-        for name in _PLACES:
+    def prepare(self, *, ready: bool) -> None:
+        """Make what the job will find; take back what another user left in the workspace.
+
+        What ``ready_again`` has just looked through is not looked through once more.
+        """
+        for name in () if ready else _PLACES:
             try:
                 os.mkdir(name, 0o700, dir_fd=self.descriptor)
             except FileExistsError:
@@ -161,7 +164,10 @@ def _as_new(parent: int, name: str) -> bool:
     try:
         status = os.fstat(descriptor)
         ours = (status.st_mode & 0o7777, status.st_uid) == (0o700, os.geteuid())
-        return ours and not os.listdir(descriptor) and not (_HAS_ATTRIBUTES and os.listxattr(descriptor))
+        if not ours or (_HAS_ATTRIBUTES and os.listxattr(descriptor)):
+            return False
+        with os.scandir(descriptor) as entries:  # one entry is enough, however many there are
+            return next(entries, None) is None
     finally:
         os.close(descriptor)
 
