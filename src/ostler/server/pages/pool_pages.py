@@ -13,7 +13,7 @@ from ostler.server.call import Refusal, accepted
 from ostler.server.calls.tokens import TokenCalls
 from ostler.server.pages import wording
 from ostler.server.pages.exchange import Drawn, Moved, PageRequest
-from ostler.server.pages.queue_pages import queue_row
+from ostler.server.pages.queue_pages import queue_rows
 from ostler.server.pages.runner_pages import operates, runner_rows
 from ostler.server.pages.views import (
     Button,
@@ -61,7 +61,7 @@ class PoolPages:
             pool=pool_row(pool),
             facts=_facts(pool),
             runners=runner_rows(members, names),
-            waiting=tuple(queue_row(entry) for entry in waiting.entries),
+            waiting=queue_rows(waiting.entries),
             buttons=_buttons(pool) if operator else (),
             can_join=operator,
         )
@@ -155,7 +155,7 @@ def _facts(pool: told.PoolView) -> tuple[tuple[str, str], ...]:
     kinds = ", ".join(kind.value.replace("_", " ") for kind in pool.job_kinds)
     return (
         ("Job kinds", kinds or "all"),
-        ("Runners with one name each", "many" if pool.allow_multiple_instances else "one process only"),
+        ("Runner processes", "several" if pool.allow_multiple_instances else "one"),
         ("Id", pool.id),
     )
 

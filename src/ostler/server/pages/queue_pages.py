@@ -1,5 +1,6 @@
 """The page of the queue: what waits, in the order of service, and why (rule 13)."""
 
+from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 from sqlalchemy import Connection
@@ -13,6 +14,8 @@ from ostler.server.pages.views import Link, NearRunner, QueueRow, QueueView
 from ostler.store import pools, queue
 from ostler.store.database import Database
 
+_MOST_DIGITS = 10
+
 
 class QueuePages:
     """See the module."""
@@ -23,33 +26,41 @@ class QueuePages:
     async def queue(self, request: PageRequest) -> Drawn:
         """A page of the queue."""
         pool, after = request.query.get("pool", ""), request.query.get("after", "")
+        start = request.query.get("from", "")
+        first = int(start) if after and start.isdecimal() and len(start) < _MOST_DIGITS else 1
         query = told.QueueQuery(pool=pool, cursor=after)
         found, all_pools = await self._database.read(_queue, query)
         reply = accepted(found)
         chosen = {"pool": pool} if pool else {}
-        following = urlencode({**chosen, "after": reply.next_cursor}) if reply.next_cursor else ""
+        later = {**chosen, "after": reply.next_cursor, "from": first + len(reply.entries)}
         running = sum(each.busy_runners for each in all_pools if pool in ("", each.id, each.name))
         view = QueueView(
-            rows=tuple(queue_row(entry) for entry in reply.entries),
+            rows=queue_rows(reply.entries, first),
             total=reply.depth,
             running=running,
             pools=pool_choices(all_pools, pool),
-            query=urlencode({**chosen, "after": after} if after else chosen),
+            query=urlencode({**chosen, "after": after, "from": first} if after else chosen),
             filtered=bool(chosen),
-            next_href=f"/queue?{following}" if following else "",
+            next_href=f"/queue?{urlencode(later)}" if reply.next_cursor else "",
         )
         return Drawn("queue", "Queue", "queue", view)
 
 
-def queue_row(entry: told.QueueEntry) -> QueueRow:
-    """One waiting job as a row."""
+def queue_rows(entries: Sequence[told.QueueEntry], first: int = 1) -> tuple[QueueRow, ...]:
+    """Waiting jobs as rows, in the order in which they are served."""
+    return tuple(_row(entry, place) for place, entry in enumerate(entries, first))
+
+
+def _row(entry: told.QueueEntry, place: int) -> QueueRow:
     reason = entry.reason
+    # Whoever is only busy does not *nearly* match.
+    near = () if reason.code == "busy" else reason.near
     return QueueRow(
         job_id=entry.job_id,
         name=entry.name,
         run=Link(entry.name, f"/runs/{entry.run_id}"),
         pool=Link(entry.pool_name, f"/pools/{entry.pool_name}"),
-        place=reason.position,
+        place=place,
         priority=entry.priority,
         labels=tuple(entry.labels),
         queued_at=entry.created_at,
@@ -57,8 +68,10 @@ def queue_row(entry: told.QueueEntry) -> QueueRow:
         fix=reason.would_start,
         estimate_ms=reason.estimate_ms,
         near=tuple(
-            NearRunner(Link(near.runner_name, f"/runners/{quote(near.runner_name, safe='')}"), _listed(near.lacks))
-            for near in reason.near
+            NearRunner(
+                Link(runner.runner_name, f"/runners/{quote(runner.runner_name, safe='')}"), _listed(runner.lacks)
+            )
+            for runner in near
         ),
     )
 

@@ -21,7 +21,7 @@ from ostler.store import jobs, pools, reruns, runners, runs, submissions
 from ostler.store.database import Database
 from ostler.store.sealing import Sealer
 
-FIRST_COMMAND: Final = "ostler job submit -- sh -c 'for i in 1 2 3; do echo \"hello $i\"; sleep 1; done'"
+FIRST_COMMAND: Final = "ostler job submit -- echo 'hello, world'"
 
 _ENDED = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED})
 _STATES = frozenset(state.value for state in RunState)

@@ -173,14 +173,16 @@ class Site:
         if not isinstance(answer, Drawn):
             return answer
         if request.path.startswith(FRAGMENTS):
-            frame = self._frame(request, answer, waiting=0)
+            frame = self._frame(request, answer, waiting=await self._waiting(request))
             return _html(self._renderer.fragment(answer.template, frame, answer.view), 200)
         renewed = answer.cookie or await self._sessions.renewed(request)
         return await self._page(request, answer, renewed)
 
+    async def _waiting(self, request: PageRequest) -> int:
+        return await self._database.read(pools.waiting_jobs) if request.signed_in else 0
+
     async def _page(self, request: PageRequest, drawn: Drawn, renewed: str = "") -> Plain:
-        waiting = await self._database.read(pools.waiting_jobs) if request.signed_in else 0
-        frame = self._frame(request, drawn, waiting=waiting)
+        frame = self._frame(request, drawn, waiting=await self._waiting(request))
         return _html(self._renderer.page(drawn.template, frame, drawn.view), drawn.status, renewed)
 
     def _frame(self, request: PageRequest, drawn: Drawn, *, waiting: int) -> PageFrame:

@@ -202,16 +202,13 @@ class NearRunner(Struct, frozen=True):
 
 
 class QueueRow(Struct, frozen=True, kw_only=True):
-    """One waiting job: ``why`` is the sentence with the unmet condition, ``fix`` what would start it now.
-
-    Far back it has no place, for what is ahead of it is not counted.
-    """
+    """One waiting job: ``why`` is the sentence with the unmet condition, ``fix`` what would start it now."""
 
     job_id: str
     name: str
     run: Link
     pool: Link | None
-    place: int | None
+    place: int
     priority: int = 0
     labels: tuple[str, ...] = ()
     queued_at: int

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from ostler.effects import Effects
+from ostler.protocol.endpoint import Nothing
 from ostler.server.authentication import Authentication
 from ostler.server.calls.tokens import TokenCalls
 from ostler.server.hub import Hub
@@ -106,6 +107,7 @@ def _of_all_pages(parts: PageParts) -> list[Row]:
     return [
         Row("GET", "/stream", stream, Needs.NOBODY),  # it says itself that nobody is signed in
         Row("GET", "/palette", Palette(parts.database).entries),
+        Row("GET", f"{FRAGMENTS}/waiting", _waiting),
         Row("GET", "/api", _reference, Needs.NOBODY),
     ]
 
@@ -117,6 +119,12 @@ def _shown(path: str, handler: Handler) -> tuple[Row, Row]:
 async def _home(request: PageRequest) -> Answer:
     del request
     return Moved(HOME)
+
+
+async def _waiting(request: PageRequest) -> Answer:
+    """The number beside "Queue", which is in the frame of every page."""
+    del request
+    return Drawn("waiting", "", "queue", Nothing())
 
 
 async def _reference(request: PageRequest) -> Answer:

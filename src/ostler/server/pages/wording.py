@@ -96,15 +96,15 @@ def failure_problem(failure: Failure, steps: Sequence[StepView]) -> Problem:
     """Why a job failed, with what mends it."""
     failed = next((step for step in steps if step.state is StepState.FAILED), None)
     causes: list[str] = []
-    if failed is not None and failed.exit_code is not None:
+    if failure.evidence:
+        causes.append(_sentence(failure.evidence))
+    elif failed is not None and failed.exit_code is not None:
         causes.append(f"{failed.name} exited with {failed.exit_code}.")
     elif failed is not None and failed.signal is not None:
         causes.append(f"{failed.name} was ended by signal {failed.signal}.")
     if failure.detail:
         causes.append(_sentence(failure.detail.replace("_", " ")))
-    if failure.evidence and failure.evidence not in causes:
-        causes.append(_sentence(failure.evidence))
-    return Problem(_TITLES[failure.cause], " ".join(dict.fromkeys(causes)), _FIXES[failure.cause], failure.cause.value)
+    return Problem(_TITLES[failure.cause], " ".join(causes), _FIXES[failure.cause], failure.cause.value)
 
 
 def _sentence(text: str) -> str:

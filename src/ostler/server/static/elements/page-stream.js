@@ -5,6 +5,7 @@
 
 const COALESCE = 250;
 const LONGEST_PAUSE = 15_000;
+const UNSEEN = 10_000; // a browser has few connections for a site: a page that nobody sees gives its own back
 
 class PageStream extends HTMLElement {
   #asked = new Set();
@@ -12,12 +13,14 @@ class PageStream extends HTMLElement {
   #opening = 0;
   #pause = 500;
   #waiting = new Map();
+  #unseen = 0;
   #end = new AbortController();
 
   connectedCallback() {
     const { signal } = this.#end;
     document.addEventListener("stream-subscribe", ({ detail }) => this.#ask(detail.topic), { signal });
     document.addEventListener("htmx:afterSwap", () => this.#openIfNew(), { signal });
+    document.addEventListener("visibilitychange", () => this.#seen(!document.hidden), { signal });
     window.addEventListener("pagehide", () => this.#close(), { signal });
     window.addEventListener("pageshow", (event) => event.persisted && this.#open(), { signal });
     this.#openIfNew();
@@ -58,6 +61,7 @@ class PageStream extends HTMLElement {
     this.#stream = stream;
     stream.addEventListener("open", () => this.#opened());
     stream.addEventListener("error", () => this.#lost(stream));
+    stream.addEventListener("signed-out", () => location.reload());
     stream.addEventListener("changed", (event) => this.#changed(JSON.parse(event.data).topic));
     stream.addEventListener("log", (event) => this.#log(JSON.parse(event.data)));
     stream.addEventListener("end", (event) => this.#log({ ...JSON.parse(event.data), end: true }));
@@ -65,14 +69,26 @@ class PageStream extends HTMLElement {
 
   #opened() {
     this.#pause = 500;
-    if (!this.hidden) for (const topic of this.#topics) this.#changed(topic);
+    if (this.missed) for (const topic of this.#topics) this.#changed(topic);
+    this.missed = false;
     this.hidden = true;
+  }
+
+  #seen(seen) {
+    clearTimeout(this.#unseen);
+    if (!seen) {
+      this.#unseen = setTimeout(() => {
+        this.missed = true;
+        this.#close();
+      }, UNSEEN);
+    } else if (!this.#stream) this.#openSoon(0);
   }
 
   /** The page may have missed something meanwhile: once back, everything is fetched anew. */
   #lost(stream) {
     if (stream !== this.#stream) return;
     this.#close();
+    this.missed = true;
     this.hidden = false;
     this.textContent = "Connection lost. Trying again.";
     this.#openSoon(this.#pause);

@@ -143,6 +143,7 @@ export class LogView extends HTMLElement {
 
   #streamed(detail) {
     if (detail.job !== this.getAttribute("job")) return;
+    if (detail.attempt && detail.attempt !== Number(this.getAttribute("attempt") ?? detail.attempt)) return;
     if (detail.end) this.source.finish();
     else this.source.append(detail);
   }
@@ -173,7 +174,7 @@ export class LogView extends HTMLElement {
     const line = step ? null : this.source.line(number);
     const groupOpen = !this.#rows.isGroupFolded(number);
     const open = step && !this.#rows.isFolded(step);
-    const key = step ? `s${step.label}${open}` : `${number}:${this.#generation}${line ? "+" : "-"}${groupOpen}`;
+    const key = step ? `s${step.label}${open}` : `${number}:${this.#generation}${line ? line[0].length : "-"}${groupOpen}`;
     let made = old;
     if (old?.drawnFor !== key) {
       made = step ? drawStep(step, open) : drawLine(number, line, { ...this.#drawnLook, groupOpen });

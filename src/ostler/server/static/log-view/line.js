@@ -6,7 +6,7 @@ import { readAnsi } from "./ansi.js";
 import { paint } from "./colour.js";
 
 /** Longer lines are cut on screen; the raw log has them whole. */
-export const SHOWN_CHARACTERS = 6000;
+export const SHOWN_CHARACTERS = 8100;
 
 const HIDDEN =
   /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]/g;

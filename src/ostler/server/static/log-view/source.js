@@ -6,7 +6,7 @@ const PAGE = 256;
 const KEPT_PAGES = 10;
 const KEPT_CHARACTERS = 600_000;
 const KEPT_NEWEST = 1024;
-const LONGEST = 6100;
+const LONGEST = 8200; // the server cuts at 8000 and says so
 
 /** Copies a long text's head: a plain slice would keep the whole line in memory. */
 function shorten(line) {
@@ -78,7 +78,7 @@ export class LogSource extends EventTarget {
     if (event.lines?.length) {
       const next = this.#newest.first + this.#newest.lines.length;
       if (event.first_line > next) this.#setNewest(event.first_line, event.lines);
-      else this.#extend(event.lines.slice(next - event.first_line)); // a stream that came back may repeat itself
+      else this.#extend(this.#replace(event));
     }
     this.total = Math.max(this.total, event.total_lines ?? 0);
     this.bytes = event.offset ?? event.skipped_to ?? this.bytes;
@@ -159,6 +159,18 @@ export class LogSource extends EventTarget {
   #setNewest(first, lines) {
     this.#newest = { first, lines: [], characters: 0 };
     this.#extend(lines);
+  }
+
+  /** Takes again what is here already, for its last line may have grown; returns what is new. */
+  #replace({ first_line: first, lines }) {
+    const newest = this.#newest;
+    const known = newest.first + newest.lines.length - first;
+    for (let at = Math.max(0, newest.first - first); at < Math.min(known, lines.length); at += 1) {
+      const line = shorten(lines[at]);
+      newest.characters += line[0].length - newest.lines[first + at - newest.first][0].length;
+      newest.lines[first + at - newest.first] = line;
+    }
+    return lines.slice(known);
   }
 
   #extend(lines) {
