@@ -17,7 +17,7 @@ from ostler.server.metrics import Metrics
 
 log = structlog.get_logger("ostler.server")
 
-_LONGEST_PAUSE_SECONDS = 60.0
+_LONGEST_PAUSE_SECONDS = 15.0
 
 
 class Leadership(Protocol):

@@ -10,6 +10,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._calls: dict[tuple[str, int], Counter] = {}
         self.calls = Counter(
             "ostler_calls_total", "Calls by endpoint and status.", ("endpoint", "status"), registry=self.registry
         )
@@ -37,7 +38,10 @@ class Metrics:
 
     def count_call(self, endpoint: str, status: int) -> None:
         """Count one answered call."""
-        self.calls.labels(endpoint, str(status)).inc()
+        counter = self._calls.get((endpoint, status))
+        if counter is None:
+            counter = self._calls[endpoint, status] = self.calls.labels(endpoint, str(status))
+        counter.inc()
 
     def exposition(self) -> bytes:
         """Return everything in the text format."""

@@ -13,6 +13,7 @@ from ostler.server.metrics import Metrics
 Check = Callable[[], Awaitable[None]]
 
 _DEADLINE_SECONDS = 5.0
+_FRESH_SECONDS = 1.0
 
 
 class Probes:
@@ -22,6 +23,8 @@ class Probes:
         self._checks = checks
         self._metrics = metrics
         self._openapi = b""
+        self._look: asyncio.Future[dict[str, str]] | None = None
+        self._look_until = 0.0
         self.draining = False
 
     def serves(self, path: str) -> bool:
@@ -45,13 +48,23 @@ class Probes:
             await _answer(send, 200, self._openapi)
 
     async def findings(self) -> dict[str, str]:
-        """Run every check; an empty text means that it passed."""
-        names = list(self._checks)
-        results = await asyncio.gather(*(self._finding(self._checks[name]) for name in names))
-        findings = dict(zip(names, results, strict=True))
+        """Return what every check found; an empty text means that it passed.
+
+        Anyone may ask, and checks write: so all who ask within a second share one look.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._look is None or now >= self._look_until:
+            self._look = asyncio.ensure_future(self._run_checks())
+            self._look_until = now + _FRESH_SECONDS
+        findings = dict(await asyncio.shield(self._look))
         if self.draining:
             findings["draining"] = "this server is shutting down"
         return findings
+
+    async def _run_checks(self) -> dict[str, str]:
+        names = list(self._checks)
+        results = await asyncio.gather(*(self._finding(self._checks[name]) for name in names))
+        return dict(zip(names, results, strict=True))
 
     async def _finding(self, check: Check) -> str:
         try:

@@ -14,12 +14,58 @@ from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ostler.server.errors import PortInUse
 
 _GRACE_SECONDS = 10
+_HEAD_SECONDS = 30.0
+_LONGEST_HEAD = 65_536
 _BACKLOG = 16_384
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """Gives a connection only so much time and memory until its first request is understood.
+
+    The parser itself gathers an address or a header for as long as it grows.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Start the time within which a request must have come."""
+        super().connection_made(transport)
+        self._head_bytes = 0
+        self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(_HEAD_SECONDS, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Count what comes before a request is understood."""
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes > _LONGEST_HEAD:
+            self.transport.write(_HEAD_TOO_LARGE)
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        """The head is whole; what follows is limited by the call it is for."""
+        self._head_bytes = 0
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of a body is no part of a head."""
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
 
 class GracefulServer(uvicorn.Server):
@@ -74,7 +120,7 @@ def server(application: ASGIApp, drain: Callable[[], None]) -> GracefulServer:
     config = uvicorn.Config(
         application,
         loop="uvloop",
-        http="httptools",
+        http=GuardedProtocol,
         ws="none",
         lifespan="on",
         access_log=False,
@@ -84,6 +130,5 @@ def server(application: ASGIApp, drain: Callable[[], None]) -> GracefulServer:
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         backlog=_BACKLOG,
-        h11_max_incomplete_event_size=65_536,
     )
     return GracefulServer(config, drain)
