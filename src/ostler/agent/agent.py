@@ -29,14 +29,7 @@ from ostler.client.caller import Client
 from ostler.client.errors import CircuitOpen, ClientError, ProblemError, ReplyMalformed
 from ostler.client.transport import TransportError
 from ostler.protocol.v1 import table
-from ostler.protocol.v1.runner_messages import (
-    ByeRequest,
-    Claim,
-    ClaimReply,
-    ClaimRequest,
-    Directive,
-    ReleaseRequest,
-)
+from ostler.protocol.v1.runner_messages import ByeRequest, Claim, ClaimReply, ClaimRequest, Directive, ReleaseRequest
 
 _BYE_SECONDS = 5.0
 _CLEANING_SECONDS = 10.0
@@ -388,6 +381,7 @@ class Agent:
             effects=self._parts.effects,
             environment=lambda: self.settings.environment,
             isolation=self.settings.isolation,
+            network=self.settings.job_network,
             chunk_bytes=lambda: self.session.settings.log_chunk_bytes,
             log=self.log,
             work=self,

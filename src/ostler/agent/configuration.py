@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from ostler.agent.configuration_file import File, read_file
-from ostler.agent.errors import ConfigurationError
+from ostler.agent.errors import ConfigurationError, IsolationUnavailable
 from ostler.agent.settings import BY_KEY, PREFIX, SETTINGS, Form, Setting
+from ostler.agent.supervision import Network
 from ostler.agent.values import Raw, Value, read
 from ostler.domain.machine import Refused
 
@@ -33,6 +34,7 @@ class Configuration(NamedTuple):
     shared_volume_directory: str
     deploy_target: str
     isolation: str
+    job_network: Network
     single_run: bool
     pull_image: bool
     image_pull_policy: str
@@ -174,6 +176,12 @@ def _example(setting: Setting) -> str:
 
 
 def _check(configuration: Configuration, sources: Mapping[str, _Source]) -> None:
+    if configuration.isolation != "process":
+        raise IsolationUnavailable(
+            f"{sources['isolation'].place}: this version cannot isolate jobs as {configuration.isolation!r}",
+            fix="Set `isolation` to `process`. Jobs are then plain processes of the agent's user: give it one of its "
+            "own, or a machine of its own.",
+        )
     if configuration.oidc_token_file:
         for key in ("organization_name", "runner_pool_id"):
             if not getattr(configuration, key):

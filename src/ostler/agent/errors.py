@@ -19,6 +19,13 @@ class ConfigurationError(AgentError):
     exit_code = 2
 
 
+class IsolationUnavailable(AgentError):
+    """The configuration asks for an isolation of jobs that this version does not have; less is never given instead."""
+
+    code = "isolation_unavailable"
+    exit_code = 2
+
+
 class EnrolmentRefused(AgentError):
     """The server does not accept the token; nothing can be done without another one."""
 

@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from typing import Literal
 
 from ostler.agent.journal import Entry
-from ostler.agent.supervision import JobOrder, JobResult, Limits, StepEvent, StepOrder
+from ostler.agent.supervision import JobOrder, JobResult, Limits, Network, StepEvent, StepOrder
 from ostler.domain.cause import Cause, Failure
 from ostler.domain.step import StepState
 from ostler.protocol.v1.runner_messages import FinishRequest, StepReport
 from ostler.protocol.v1.spec import JobSpec, StepSpec
 
 
-def job_order(entry: Entry, spec: JobSpec, environment: Mapping[str, str], isolation: str) -> JobOrder:
-    """Return the order for an attempt. ``environment`` is what the runner adds; the job's own values win."""
+def job_order(
+    entry: Entry, spec: JobSpec, environment: Mapping[str, str], isolation: str, network: Network
+) -> JobOrder:
+    """Return the order for an attempt. ``environment`` is what the runner adds; the job's own values win.
+
+    ``network`` is what the runner allows; of it and of the job's own wish the stricter wins.
+    """
     return JobOrder(
         job_id=entry.job_id,
         fence=entry.fence,
@@ -31,6 +36,7 @@ def job_order(entry: Entry, spec: JobSpec, environment: Mapping[str, str], isola
             log_bytes=spec.limits.log_bytes or 0,
         ),
         isolation=isolation,
+        network="none" if "none" in (spec.network, network) else "full",
     )
 
 

@@ -12,7 +12,7 @@ from ostler.agent.disk import Disk
 from ostler.agent.logging import Log
 from ostler.agent.machine import Machine
 from ostler.agent.polling import PollRules
-from ostler.agent.supervision import Supervisors
+from ostler.agent.supervision import Network, Supervisors
 from ostler.client.policy import Policy
 from ostler.client.transport import Transport
 from ostler.domain.job import JobKind
@@ -30,6 +30,7 @@ class AgentSettings(NamedTuple):
     labels: tuple[str, ...] = ()
     job_kinds: tuple[JobKind, ...] = tuple(JobKind)
     isolation: str = "process"
+    job_network: Network = "full"
     environment: Mapping[str, str] = {}
     """What every job gets: allowed host variables and explicit pairs."""
     policy: Policy = Policy()

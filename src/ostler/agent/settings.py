@@ -47,6 +47,7 @@ class Setting(NamedTuple):
         return "--" + self.key.replace("_", "-")
 
 
+_LATER = "It takes effect with the container executors, which this version does not have."
 _KINDS = ("ci", "deployment", "insights_scan", "policy_evaluation")
 
 SETTINGS: tuple[Setting, ...] = (
@@ -86,23 +87,32 @@ SETTINGS: tuple[Setting, ...] = (
         "deploy_target",
         Form.TEXT,
         "docker",
-        "Where jobs that ask for a container run.",
+        f"Where jobs that ask for a container run. {_LATER}",
         choices=("docker", "kubernetes"),
     ),
     Setting(
         "isolation",
         Form.TEXT,
         "process",
-        "How far a job is kept from this machine.",
+        "How far a job is kept from this machine. This version has `process` only and refuses to start with another.",
         choices=("process", "sandbox", "docker", "kubernetes"),
     ),
+    Setting(
+        "job_network",
+        Form.TEXT,
+        "full",
+        "What network jobs get. `none` keeps every job from it, `full` those that ask for that themselves.",
+        choices=("full", "none"),
+    ),
     Setting("single_run", Form.FLAG, "false", "End after one job."),
-    Setting("pull_image", Form.FLAG, "true", "Pull the image for each job; false uses the one that is there."),
+    Setting(
+        "pull_image", Form.FLAG, "true", f"Pull the image for each job; false uses the one that is there. {_LATER}"
+    ),
     Setting(
         "image_pull_policy",
         Form.TEXT,
         "IfNotPresent",
-        "When Kubernetes pulls the image.",
+        f"When Kubernetes pulls the image. {_LATER}",
         choices=("Always", "IfNotPresent", "Never"),
     ),
     Setting(

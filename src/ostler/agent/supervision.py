@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 import msgspec
 
 Conclusion = Literal["succeeded", "failed", "cancelled", "timed_out"]
+Network = Literal["full", "none"]
 StepConclusion = Literal["succeeded", "failed", "cancelled", "timed_out", "skipped"]
 
 
@@ -63,6 +64,8 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     """From SIGTERM to the kill of everything."""
     limits: Limits = Limits()
     isolation: str = "process"
+    network: Network = "full"
+    """``none``: the steps share a loopback of their own and reach nothing else."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

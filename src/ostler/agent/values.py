@@ -6,6 +6,7 @@ A value that cannot be read is an expected outcome and answered with ``Refused``
 from ostler.agent.settings import Form, Setting
 from ostler.domain.duration import parse_duration
 from ostler.domain.machine import Refused
+from ostler.domain.size import parse_size
 
 Raw = str | tuple[str, ...] | dict[str, str]
 """As written: a text, a list of texts or pairs."""
@@ -15,7 +16,6 @@ Value = str | bool | int | tuple[str, ...] | dict[str, str] | None
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0", ""})
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 
 
 def read(setting: Setting, raw: Raw) -> Value | Refused:
@@ -36,7 +36,7 @@ def read(setting: Setting, raw: Raw) -> Value | Refused:
     if setting.form is Form.DURATION:
         return _duration(text)
     if setting.form is Form.SIZE:
-        return _size(text)
+        return parse_size(text)
     return text
 
 
@@ -61,14 +61,6 @@ def _duration(text: str) -> int | Refused | None:
     if not isinstance(micros, Refused) and micros < 0:
         return Refused("duration_negative", f"{text!r} is less than nothing")
     return micros
-
-
-def _size(text: str) -> int | Refused:
-    digits = text.rstrip("bBkKmMgGiI ")
-    unit = _UNITS.get(text[len(digits) :].strip().lower())
-    if not (digits.isascii() and digits.isdigit()) or unit is None:
-        return Refused("size_malformed", f"{text!r} is not a size; write a number and a unit, such as 256MiB")
-    return int(digits) * unit
 
 
 def _list(setting: Setting, raw: Raw) -> tuple[str, ...] | Refused:

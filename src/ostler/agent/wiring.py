@@ -105,6 +105,7 @@ def make_settings(
         labels=configuration.labels,
         job_kinds=tuple(JobKind(kind) for kind in configuration.enabled_workflow_types),
         isolation=configuration.isolation,
+        job_network=configuration.job_network,
         environment=_job_environment(configuration, environment),
         policy=Policy(
             timeout_seconds=configuration.request_timeout,

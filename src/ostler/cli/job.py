@@ -12,12 +12,12 @@ from ostler.cli import output
 from ostler.cli.connection import with_client
 from ostler.cli.errors import CommandFailed
 from ostler.cli.following import follow_run
-from ostler.cli.options import DURATION, json_option, pairs, secrets
+from ostler.cli.options import DURATION, SIZE, json_option, pairs, secrets
 from ostler.client.caller import Client
 from ostler.domain.job import JobKind
 from ostler.effects import system_effects
 from ostler.protocol.v1.run_messages import CancelRequest, JobView, RunView, SubmitRequest
-from ostler.protocol.v1.spec import JobSpec, StepSpec
+from ostler.protocol.v1.spec import JobSpec, Limits, Network, StepSpec
 from ostler.protocol.v1.table import CANCEL_RUN, GET_JOB, SUBMIT
 
 _INTERRUPTED = 130
@@ -38,6 +38,11 @@ class SubmitOptions(TypedDict):
     kind: str
     runner: str
     priority: int
+    memory: int | None
+    cpus: float | None
+    pids: int | None
+    disk: int | None
+    network: Network
     no_wait: bool
     as_json: bool
     command: tuple[str, ...]
@@ -62,6 +67,13 @@ def job() -> None:
 @click.option("--kind", type=click.Choice([kind.value for kind in JobKind]), default="ci", help="What the job is.")
 @click.option("--runner", default="", help="Pin the job to the runner of this name.")
 @click.option("--priority", type=click.IntRange(-1000, 1000), default=0, help="Higher is served first.")
+@click.option("--memory", type=SIZE, help="End the job when it uses more memory than this, such as 512MiB.")
+@click.option("--cpus", type=click.FloatRange(0.01, 4096), help="Give the job no more cores than this, such as 1.5.")
+@click.option("--pids", type=click.IntRange(1, 1 << 22), help="Let the job have no more processes and threads at once.")
+@click.option("--disk", type=SIZE, help="End the job when its files take more than this, such as 1GiB.")
+@click.option(
+    "--network", type=click.Choice(["full", "none"]), default="full", help="`none` keeps the job from every network."
+)
 @click.option("--no-wait", is_flag=True, help="Return at once instead of following the log.")
 @json_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -79,6 +91,8 @@ def submit(**given: Unpack[SubmitOptions]) -> int:
         env=pairs(given["env"], "--env"),
         secrets=secrets(given["secret"]),
         timeout_ms=given["timeout"],
+        limits=Limits(memory_bytes=given["memory"], cpus=given["cpus"], pids=given["pids"], disk_bytes=given["disk"]),
+        network=given["network"],
     )
     request = SubmitRequest(
         spec=spec,

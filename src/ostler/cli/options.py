@@ -8,6 +8,7 @@ import click
 
 from ostler.domain.duration import parse_duration
 from ostler.domain.machine import Refused
+from ostler.domain.size import parse_size
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +35,25 @@ class DurationType(click.ParamType[int]):
         return micros // 1000
 
 
+class SizeType(click.ParamType[int]):
+    """A size with its unit; its value is bytes."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes of a size."""
+        if isinstance(value, int):
+            return value
+        size = parse_size(str(value))
+        if isinstance(size, Refused):
+            self.fail(size.reason, param, ctx)
+        if size < 1:
+            self.fail("a limit of nothing would let nothing run; leave it out for no limit", param, ctx)
+        return size
+
+
 DURATION = DurationType()
+SIZE = SizeType()
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, str]:

@@ -22,8 +22,9 @@ processes may go on writing until ``close``.
 none of it.
 
 **Errors.** A command that cannot start raises ``SpawnFailed``; the job is still open and the next step may be started.
-A limit that this host cannot enforce makes ``open`` raise ``LimitUnavailable`` before anything runs: a limit is kept
-or refused, never forgotten. Everything else that is no ``ExecutorError`` is a defect.
+A limit that this host cannot enforce makes ``open`` raise ``LimitUnavailable`` before anything runs, a network that
+it cannot take away ``NetworkUnavailable``: both are kept or refused, never forgotten. Everything else that is no
+``ExecutorError`` is a defect.
 """
 
 from typing import Protocol
@@ -44,8 +45,13 @@ class Executor(Protocol):
         """Where the open job's processes are, for whoever cleans up should this process die; empty without cgroups."""
         ...
 
+    @property
+    def isolation(self) -> str:
+        """How far a job is kept from the host; the name that jobs demand it by."""
+        ...
+
     def capabilities(self) -> Capabilities:
-        """May be asked at any time."""
+        """May be asked at any time; some answers are found by trying, so not for every job."""
         ...
 
     def open(self, place: Place) -> None:

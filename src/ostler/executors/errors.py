@@ -30,6 +30,12 @@ class LimitUnavailable(ExecutorError):
     code = "limit_unavailable"
 
 
+class NetworkUnavailable(ExecutorError):
+    """A job must be kept from the network, and this host cannot do that."""
+
+    code = "network_unavailable"
+
+
 class TreeSurvived(ExecutorError):
     """Processes of the job were still there after the kill, in uninterruptible sleep for example."""
 

@@ -11,6 +11,7 @@ import struct
 import sys
 
 _PR_SET_DUMPABLE = 4
+_PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
 _SYS_CLONE3 = 435  # the same on every architecture
 _CLONE_VFORK = 0x4000
@@ -42,6 +43,19 @@ def fork_into(cgroup: int) -> tuple[int, bool]:
         if pid >= 0:
             return pid, True
     return os.fork(), False
+
+
+def enter_namespace(descriptor: int, kind: int) -> None:
+    """Move this process into a namespace of a kind; only a process with one thread can do it."""
+    if ctypes.CDLL(None, use_errno=True).setns(descriptor, kind) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def renounce(capability: int) -> None:
+    """Keep a capability from whatever this process executes next, root included."""
+    if not _prctl(_PR_CAPBSET_DROP, capability):
+        raise PermissionError(1, f"capability {capability} could not be given up")
 
 
 def _prctl(option: int, value: int) -> bool:

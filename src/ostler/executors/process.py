@@ -2,6 +2,7 @@
 
 Where there is a cgroup, a command is a fork that is born in it, so there is no instant in which it could fork outside.
 Where there is none it is started by ``posix_spawn``, which cannot change directory: this process does, for a moment.
+A job that is kept from the network is always forked, because only a fork can enter a namespace before it executes.
 
 Being a subreaper, this process inherits every orphan of the job. "No child left" is therefore a proof that the job is
 gone, and it costs one system call.
@@ -13,8 +14,8 @@ import os
 import select
 import signal
 
-from ostler.executors import cgroup, kernel, tree
-from ostler.executors.errors import NotReady, SpawnFailed, TreeSurvived
+from ostler.executors import cgroup, kernel, network, tree
+from ostler.executors.errors import NetworkUnavailable, NotReady, SpawnFailed, TreeSurvived
 from ostler.executors.values import Capabilities, Exit, Leftover, Usage
 
 TYPE_CHECKING = False
@@ -45,6 +46,7 @@ class ProcessExecutor:
         self._cgroups: cgroup.Cgroups = cgroup.discover()
         self._place: Place | None = None
         self._cgroup: cgroup.JobCgroup | None = None
+        self._network: network.Loopback | None = None
         self._foreground: int = 0
         self._groups: list[int] = []
         self._exit: Exit | None = None
@@ -66,6 +68,10 @@ class ProcessExecutor:
         """Where the job's processes are, for whoever cleans up should this process die."""
         return self._cgroup.paths if self._cgroup else []
 
+    @property
+    def isolation(self) -> str:
+        return "process"
+
     def capabilities(self) -> Capabilities:
         limits = frozenset(self._cgroups.by_controller)
         notes = [
@@ -80,13 +86,23 @@ class ProcessExecutor:
         else:
             kill = "group"
             notes.append("Neither cgroup nor subreaper: a daemon that leaves its process group outlives the job.")
-        return Capabilities("process", limits, kill, tuple(notes))
+        networks = {network.FULL}
+        if fault := network.fault():
+            notes.append(f"Jobs that demand to be kept from the network are refused: {fault}.")
+        else:
+            networks.add(network.NONE)
+        return Capabilities(self.isolation, limits, frozenset(networks), kill, tuple(notes))
 
     def open(self, place: Place) -> None:
         if self._place:
             raise NotReady("the executor is open already")
         if self._cgroups.tracking or place.limits.demanded:
             self._cgroup = cgroup.JobCgroup(self._cgroups, place.attempt, place.limits)
+        try:
+            self._network = network.Loopback() if place.network == network.NONE else None
+        except NetworkUnavailable:
+            self._leave()
+            raise
         self._place = place
 
     def start(self, command: Command) -> None:
@@ -95,8 +111,8 @@ class ProcessExecutor:
         environment = {**command.environment, tree.MARKER: self._place.attempt}
         try:
             program = _find(command.argv[0], command.directory, environment.get("PATH", os.defpath))
-            if self._cgroup:
-                self._foreground = self._fork(self._cgroup, program, command, environment)
+            if self._cgroup or self._network:
+                self._foreground = self._fork(program, command, environment)
             else:
                 self._foreground = self._spawn(program, command, environment)
         except OSError as reason:
@@ -134,9 +150,8 @@ class ProcessExecutor:
         if self._reap() or not self._subreaper:
             leftovers = self._leftovers()
             self._end_all(patience_ms)
-        if self._cgroup:
-            self._cgroup.remove()
-        self._cgroup = self._place = self._exit = None
+        self._leave()
+        self._place = self._exit = None
         self._groups = []
         return leftovers
 
@@ -144,6 +159,13 @@ class ProcessExecutor:
         signal.set_wakeup_fd(-1)
         os.close(self._descriptor)
         os.close(self._wakeup)
+
+    def _leave(self) -> None:
+        if self._cgroup:
+            self._cgroup.remove()
+        if self._network:
+            self._network.close()
+        self._cgroup = self._network = None
 
     def _spawn(self, program: str, command: Command, environment: dict[str, str]) -> int:
         os.chdir(command.directory)
@@ -164,12 +186,12 @@ class ProcessExecutor:
         finally:
             os.chdir("/")
 
-    def _fork(self, inside: cgroup.JobCgroup, program: str, command: Command, environment: dict[str, str]) -> int:
+    def _fork(self, program: str, command: Command, environment: dict[str, str]) -> int:
         complaints, complain = os.pipe()
         try:
-            pid = inside.fork()
+            pid = self._cgroup.fork() if self._cgroup else os.fork()
             if pid == 0:
-                _become(program, command, environment, complain)
+                _become(program, command, environment, complain, self._network)
             os.close(complain)
             complain = -1
             if complaint := os.read(complaints, 16):
@@ -222,10 +244,14 @@ class ProcessExecutor:
             raise TreeSurvived(f"killed, but still there after {patience_ms} ms: {survivors}")
 
 
-def _become(program: str, command: Command, environment: dict[str, str], complain: int) -> NoReturn:
+def _become(
+    program: str, command: Command, environment: dict[str, str], complain: int, inside: network.Loopback | None
+) -> NoReturn:
     """Turn a fresh fork into the command, or say why not and end. Nothing may be raised past this point."""
     try:
         os.setpgid(0, 0)
+        if inside:
+            inside.enter()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(command.output, 1)
         os.dup2(command.output, 2)

@@ -82,8 +82,13 @@ class ScriptedExecutor:
     def cgroup_paths(self) -> list[str]:
         return []
 
+    @property
+    def isolation(self) -> str:
+        return "scripted"
+
     def capabilities(self) -> Capabilities:
-        return Capabilities("scripted", frozenset(("memory", "cpu", "pids")), "group", ("Nothing runs at all.",))
+        limits, networks = frozenset(("memory", "cpu", "pids")), frozenset(("full", "none"))
+        return Capabilities(self.isolation, limits, networks, "group", ("Nothing runs at all.",))
 
     def open(self, place: Place) -> None:
         if self._open:

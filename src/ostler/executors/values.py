@@ -24,13 +24,17 @@ class Limits:
 
 
 class Place:
-    """Where a job runs: everything of it is named after its attempt, ``<job id>.<fence>``."""
+    """Where a job runs: everything of it is named after its attempt, ``<job id>.<fence>``.
 
-    __slots__ = ("attempt", "limits")
+    ``network``: ``full`` is the host's own, ``none`` a loopback that the job has for itself.
+    """
 
-    def __init__(self, attempt: str, limits: Limits) -> None:
+    __slots__ = ("attempt", "limits", "network")
+
+    def __init__(self, attempt: str, limits: Limits, network: str = "full") -> None:
         self.attempt: str = attempt
         self.limits: Limits = limits
+        self.network: str = network
 
 
 class Command:
@@ -90,16 +94,19 @@ class Usage:
 class Capabilities:
     """What an executor can promise on this host; nothing else is promised.
 
-    ``limits``: which of ``memory``, ``cpu``, ``pids`` it enforces. ``kill``: how a tree is found, the best way that
-    the host offers: ``cgroup.kill``, ``cgroup``, ``subreaper`` or ``group`` (a daemon may escape). ``notes``: what is
-    missing and what that means, a sentence each.
+    ``limits``: which of ``memory``, ``cpu``, ``pids`` it enforces. ``networks``: which a job can have. ``kill``: how a
+    tree is found, the best way that the host offers: ``cgroup.kill``, ``cgroup``, ``subreaper`` or ``group`` (a daemon
+    may escape). ``notes``: what is missing and what that means, a sentence each.
     """
 
-    __slots__ = ("isolation", "kill", "limits", "notes")
+    __slots__ = ("isolation", "kill", "limits", "networks", "notes")
 
-    def __init__(self, isolation: str, limits: frozenset[str], kill: str, notes: tuple[str, ...]) -> None:
+    def __init__(
+        self, isolation: str, limits: frozenset[str], networks: frozenset[str], kill: str, notes: tuple[str, ...]
+    ) -> None:
         self.isolation: str = isolation
         self.limits: frozenset[str] = limits
+        self.networks: frozenset[str] = networks
         self.kill: str = kill
         self.notes: tuple[str, ...] = notes
 

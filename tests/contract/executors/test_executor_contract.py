@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.executors.errors import NotReady, SpawnFailed
+from ostler.executors.errors import NetworkUnavailable, NotReady, SpawnFailed
 from ostler.executors.values import Exit, Limits, Place
 from tests.contract.executors.hosts import Host, run_apart
 
@@ -119,9 +119,26 @@ def capabilities_before_and_after(host: Host) -> None:
     assert before.isolation == host.kind
     with opened(host):
         assert host.executor.capabilities().limits == before.limits
+        assert host.executor.isolation == before.isolation
+    assert "full" in before.networks
     host.executor.kill()
     host.executor.signal(signal.SIGTERM)
     host.executor.shutdown()
+
+
+def a_network_is_kept_away_or_refused(host: Host) -> None:
+    place = Place(PLACE.attempt, Limits(), "none")
+    if "none" in host.executor.capabilities().networks:
+        host.executor.open(place)
+        host.executor.start(host.command("hello"))
+        assert wait(host).code == 3
+        host.executor.start(host.command("daemon"))
+        assert wait(host).code == 0
+        assert len(host.executor.close()) == 1
+    else:
+        with pytest.raises(NetworkUnavailable):
+            host.executor.open(place)
+    several_commands_and_jobs(host)
 
 
 CASES: list[Callable[[Host], None]] = [
@@ -135,6 +152,7 @@ CASES: list[Callable[[Host], None]] = [
     missing_program_is_an_error_and_no_end,
     order_of_calls,
     capabilities_before_and_after,
+    a_network_is_kept_away_or_refused,
 ]
 
 

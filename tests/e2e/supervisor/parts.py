@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from ostler.agent.local_supervisors import LocalSupervisors
-from ostler.agent.supervision import JobOrder, JobResult, Limits, StepOrder, Supervisor
+from ostler.agent.supervision import JobOrder, JobResult, Limits, Network, StepOrder, Supervisor
 from ostler.logs.frame import decode_all
 
 PATIENCE = 60
@@ -24,6 +24,7 @@ def order(
     graces_ms: tuple[int, int] = (7_500, 2_500),
     limits: Limits | None = None,
     isolation: str = "process",
+    network: Network = "full",
 ) -> JobOrder:
     """An order whose plain texts are scripts for bash."""
     made = tuple(
@@ -41,6 +42,7 @@ def order(
         terminate_grace_ms=graces_ms[1],
         limits=limits or Limits(),
         isolation=isolation,
+        network=network,
     )
 
 

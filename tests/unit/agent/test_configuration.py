@@ -6,7 +6,7 @@ import pytest
 
 from ostler.agent.configuration import Configuration, load, token_source
 from ostler.agent.configuration_file import search
-from ostler.agent.errors import ConfigurationError
+from ostler.agent.errors import ConfigurationError, IsolationUnavailable
 from ostler.agent.settings import BY_KEY, PREFIX, SETTINGS, Form
 from ostler.agent.values import Raw
 from ostler.cli.agent import agent
@@ -34,7 +34,7 @@ def test_the_table_the_configuration_and_the_flags_name_the_same_keys() -> None:
         assert set(keys) <= names
 
 
-@pytest.mark.parametrize("key", BY_KEY)
+@pytest.mark.parametrize("key", sorted(BY_KEY.keys() - {"isolation"}))
 def test_every_key_has_an_environment_form_that_beats_the_file(key: str, tmp_path: Path) -> None:
     """Rows 111 and 112."""
     setting = BY_KEY[key]
@@ -60,6 +60,22 @@ def test_every_key_has_an_environment_form_that_beats_the_file(key: str, tmp_pat
     assert getattr(load(None, {**more, setting.variable: first}, {key: second}).configuration, key) == getattr(
         alone, key
     )
+
+
+@pytest.mark.parametrize("level", ["sandbox", "docker", "kubernetes"])
+def test_an_isolation_that_this_version_does_not_have_is_refused_wherever_it_stands(level: str, tmp_path: Path) -> None:
+    """It must not be claimed: the server would send jobs here that demand it."""
+    text, variable = f"isolation: {level}\n", BY_KEY["isolation"].variable
+    for place, ask in {
+        "ostler-agent.yaml:1": lambda: from_file(tmp_path, text),
+        variable: lambda: loaded({variable: level}),
+        "--isolation": lambda: loaded(isolation=level),
+    }.items():
+        with pytest.raises(IsolationUnavailable, match=f"{place}.*{level}") as caught:
+            ask()
+        assert (caught.value.code, caught.value.exit_code) == ("isolation_unavailable", 2)
+        assert "`process`" in caught.value.fix
+    assert from_file(tmp_path, text, {variable: "process"}).isolation == "process"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ostler.agent.supervisor.directory import DiskFull
 from ostler.agent.supervisor.ladder import INTERRUPT, KILL, TERMINATE, Ladder
 from ostler.agent.supervisor.spool import Spool
 from ostler.agent.supervisor.watch import FLOOR_BYTES, DiskWatch
-from ostler.executors.errors import ExecutorError, LimitUnavailable, SpawnFailed
+from ostler.executors.errors import ExecutorError, LimitUnavailable, NetworkUnavailable, SpawnFailed
 from ostler.executors.values import Command, Exit, Place
 
 TYPE_CHECKING = False
@@ -100,13 +100,13 @@ class JobRun:
     def open(self) -> None:
         """Make the place for the job's processes; a job that cannot have it will fail without running anything."""
         order = self._order
-        if order.isolation != self._executor.capabilities().isolation:
+        if order.isolation != self._executor.isolation:
             evidence = f"this runner cannot isolate a job as {order.isolation}"
             self._stop(verdicts.configuration("isolation_unavailable", evidence))
             return
         try:
-            self._executor.open(Place(order.attempt, order.limits))
-        except LimitUnavailable as reason:
+            self._executor.open(Place(order.attempt, order.limits, order.network))
+        except (LimitUnavailable, NetworkUnavailable) as reason:
             self._stop(verdicts.configuration(reason.code, str(reason)))
 
     def run(self) -> None:

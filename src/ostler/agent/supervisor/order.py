@@ -55,6 +55,7 @@ class Order:
         "job_id",
         "limits",
         "log_bytes",
+        "network",
         "secrets",
         "steps",
         "terminate_grace_ms",
@@ -73,6 +74,7 @@ class Order:
         self.interrupt_grace_ms: int = given.get("interrupt_grace_ms", 7_500)
         self.terminate_grace_ms: int = given.get("terminate_grace_ms", 2_500)
         self.isolation: str = given.get("isolation", "process")
+        self.network: str = given.get("network", "full")
         self.limits: Limits = Limits(
             memory_bytes=limits.get("memory_bytes", 0),
             cpu_millis=limits.get("cpu_millis", 0),

@@ -1,6 +1,6 @@
 """What a job is to do, as it travels from whoever submits it to the runner that executes it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -15,6 +15,7 @@ LARGEST = 2**53 - 1
 
 Integer = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Network = Literal["full", "none"]
 TimeoutMs = Annotated[int, msgspec.Meta(ge=1, le=30 * 24 * 3_600_000)]
 
 
@@ -42,7 +43,10 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Everything a runner needs to execute a job. ``secrets`` are injected as environment and masked in the log."""
+    """Everything a runner needs to execute a job. ``secrets`` are injected as environment and masked in the log.
+
+    With the network ``none`` its steps reach each other and nothing else; the runner may demand the same by itself.
+    """
 
     name: Name
     steps: Annotated[list[StepSpec], msgspec.Meta(min_length=1, max_length=1000)]
@@ -50,3 +54,4 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     secrets: Environment = {}
     timeout_ms: TimeoutMs | None = None
     limits: Limits = Limits()
+    network: Network = "full"

@@ -16,9 +16,11 @@ def test_takes_all_that_an_order_says() -> None:
         terminate_grace_ms=9,
         limits=Limits(memory_bytes=1, cpu_millis=2, pids=3, disk_bytes=4, log_bytes=5),
         isolation="sandbox",
+        network="none",
     )
     taken = Order(msgspec.json.decode(msgspec.json.encode(told)))
-    for name in ("job_id", "fence", "env", "timeout_ms", "interrupt_grace_ms", "terminate_grace_ms", "isolation"):
+    graces = ("interrupt_grace_ms", "terminate_grace_ms")
+    for name in ("job_id", "fence", "env", "timeout_ms", *graces, "isolation", "network"):
         assert getattr(taken, name) == getattr(told, name)
     assert taken.attempt == "job_a.3"
     assert taken.secrets == ["hidden"]
@@ -31,7 +33,7 @@ def test_takes_all_that_an_order_says() -> None:
 def test_defaults_are_the_same_on_both_sides() -> None:
     told = JobOrder(job_id="job_a", fence=1, steps=())
     taken = Order({"job_id": "job_a", "fence": 1, "steps": []})
-    for name in ("timeout_ms", "interrupt_grace_ms", "terminate_grace_ms", "isolation"):
+    for name in ("timeout_ms", "interrupt_grace_ms", "terminate_grace_ms", "isolation", "network"):
         assert getattr(taken, name) == getattr(told, name)
     step = Step({"name": "s"})
     for name in ("script", "shell", "timeout_ms", "working_directory", "always"):
