@@ -80,7 +80,8 @@ class Program:
         """Return a link that signs the administrator in, once, within the hour."""
         control = self._wired()
         user = await self._administrator()
-        code = self._effects.random.token()
+        # Never begins with a hyphen, which `ostler login URL CODE` would take for an option.
+        code = f"in_{self._effects.random.token()}"
         expires_at = self._effects.clock.now() + _SIGN_IN_MICROS
         await control.database.run(sign_in.create_code, code, user.user_id, expires_at)
         return f"{self.url}/sign-in/{code}"
