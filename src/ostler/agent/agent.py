@@ -17,7 +17,7 @@ from ostler.agent.disk_floor import DiskFloor
 from ostler.agent.enrolment import Enrolment
 from ostler.agent.heartbeat import Heartbeat
 from ostler.agent.identity import Applicant, RunnerIdentity
-from ostler.agent.job import JobLife, JobParts
+from ostler.agent.job import JobLife, JobParts, Pace
 from ostler.agent.journal import Entry, Journal
 from ostler.agent.outbox import Outbox
 from ostler.agent.parts import AgentParts
@@ -385,6 +385,7 @@ class Agent:
             chunk_bytes=lambda: self.session.settings.log_chunk_bytes,
             log=self.log,
             work=self,
+            pace=Pace(),
         )
 
 

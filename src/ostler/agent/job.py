@@ -29,7 +29,22 @@ from ostler.protocol.v1.runner_messages import Directive, Phase, ReleaseRequest,
 from ostler.protocol.v1.spec import JobSpec
 
 SOON_SECONDS = 0.02
-"""For how long a new job is only watched."""
+SOON_AFTER_SHORT_SECONDS = 0.1
+
+
+class Pace:
+    """For how long a new job is only watched: longer on a runner whose last job was over in a moment.
+
+    What is worth a message is a matter of load too: on a busy machine the same command takes many times as long.
+    """
+
+    def __init__(self) -> None:
+        self.soon_seconds = SOON_SECONDS
+
+    def learn(self, result: JobResult) -> None:
+        """Take the last job for an example."""
+        short = result.duration_ms < SOON_AFTER_SHORT_SECONDS * 1000
+        self.soon_seconds = SOON_AFTER_SHORT_SECONDS if short else SOON_SECONDS
 
 
 class Work(Protocol):
@@ -58,6 +73,7 @@ class JobParts(NamedTuple):
     chunk_bytes: Callable[[], int]
     log: Log
     work: Work
+    pace: Pace
 
 
 class JobLife:
@@ -69,6 +85,7 @@ class JobLife:
         self._supervisor: Supervisor | None = None
         self._cancel_reason = ""
         self._abandoned = ""
+        self._told = 0
         self._task: asyncio.Task[None] | None = None
         self.entry = entry
         self.renewed_at = parts.effects.clock.monotonic()
@@ -216,7 +233,7 @@ class JobLife:
     async def _follow(self, supervisor: Supervisor, *, new: bool) -> None:
         logs, events = self._shippers(supervisor)
         logs.agreed = new  # there was nothing yet that the server could have
-        if await _soon_over(supervisor):
+        if await _soon_over(supervisor, self._parts.pace.soon_seconds):
             await self._watch(supervisor, logs, events)
             await logs.run()
             await events.run()
@@ -231,17 +248,38 @@ class JobLife:
 
     async def _watch(self, supervisor: Supervisor, logs: LogShipper, events: EventShipper) -> None:
         while (result := supervisor.result()) is None:
+            self._tell(supervisor)
             logs.news.set()
             events.news.set()
             await supervisor.changed()
+        self._tell(supervisor)
         self._conclude(result)
         for shipper in (logs, events):
             shipper.final.set()
             shipper.news.set()
 
+    def _tell(self, supervisor: Supervisor) -> None:
+        """Log how the steps went: by number, because a name may be a whole command line."""
+        for event in supervisor.events(self._told):
+            self._told = event.seq
+            log = self._log.bind(step=event.step)
+            if event.kind == "step_started":
+                log.debug(event.kind)
+            else:
+                log.info(
+                    event.kind,
+                    conclusion=event.conclusion,
+                    exit_code=event.exit_code,
+                    signal=event.signal,
+                    duration_ms=event.duration_ms,
+                    cpu_ms=event.usage.cpu_micros // 1000,
+                    memory_peak_bytes=event.usage.memory_peak_bytes,
+                )
+
     # Finishing.
 
     def _conclude(self, result: JobResult) -> None:
+        self._parts.pace.learn(result)
         self._log.info(
             "job_finished",
             conclusion=result.conclusion,
@@ -285,10 +323,10 @@ class JobLife:
             self._parts.work.fault(f"the journal cannot be written: {error}")
 
 
-async def _soon_over(supervisor: Supervisor) -> bool:
+async def _soon_over(supervisor: Supervisor, seconds: float) -> bool:
     """Wait a moment for the result: most of the cost of a short job would be messages that tell how far it is."""
     try:
-        async with asyncio.timeout(SOON_SECONDS):
+        async with asyncio.timeout(seconds):
             while supervisor.result() is None:
                 await supervisor.changed()
     except TimeoutError:
