@@ -46,7 +46,8 @@ FENCED_SECONDS: Final = 60.0
 """An agent that has run undisturbed for so long has killed what the server may have given to another."""
 
 _LOOK_SECONDS = 5.0
-_IDENTITIES = 8
+_REPAIR_SECONDS = 400.0
+_IDENTITIES = 20
 _DAY_MS = 86_400_000
 
 
@@ -100,14 +101,23 @@ class Platform:
         await self.chaos.rage(self._rage)
 
     async def settle(self) -> None:
-        """Heal everything and wait until all that was promised has happened."""
+        """Heal everything and wait until all that was promised has happened.
+
+        A runner that stays away is given a new registration token, as people do: when an enrolment that was overtaken
+        by a later one arrives last, the one is accepted and the other's token used up.
+        """
+        repair = self.world.loop.time() + _REPAIR_SECONDS
         self.people.undo([agent.name for agent in self.agents])
         until = self.world.loop.time() + SETTLING_SECONDS
-        while not (self.people.done and self._ended() and self._all_here()):
+        while not (self.people.done and self._ended() and not self._missing()):
             if self.world.loop.time() > until:
                 raise PromiseBroken(self._unsettled())
             self.chaos.boot()
             await asyncio.sleep(_LOOK_SECONDS)
+            if self.world.loop.time() > repair:
+                repair += _REPAIR_SECONDS
+                for name in self._missing():
+                    self._renounce(name)
 
     async def calm(self) -> None:
         """Without troubles everything must work at once."""
@@ -202,10 +212,10 @@ class Platform:
     def _ended(self) -> bool:
         return all(record.ends for record in self.world.history.jobs.values())
 
-    def _all_here(self) -> bool:
+    def _missing(self) -> list[str]:
         views = self.database.read_now(runners.facts)
         here = {facts.name for facts in views if facts.status == "idle" and facts.admission == "active"}
-        return here >= {agent.name for agent in self.agents}
+        return [agent.name for agent in self.agents if agent.name not in here]
 
     def _unsettled(self) -> str:
         views = self.database.read_now(runners.facts)
