@@ -24,6 +24,7 @@ from ostler.client.policy import Policy
 from ostler.client.transport import Transport
 from ostler.domain.job import JobKind
 from ostler.effects import Effects
+from ostler.executors import cgroup
 
 _SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -43,7 +44,8 @@ def make_program(
     environment: Mapping[str, str],
     runners: int | None = None,
 ) -> Program:
-    """Return the program of one runner, or of so many numbered ones."""
+    """Return the program of one runner, or of so many numbered ones. This process's cgroup is arranged for its jobs."""
+    cgroup.delegate()
     log = make_log(configuration, effects)
     transport = HttpTransport(configuration.service_url, environment)
     name = runner_name(configuration)

@@ -70,17 +70,22 @@ def discover(process: str = "/proc/self") -> Cgroups:
     return Cgroups(_mounted(_text(f"{process}/mountinfo"), places))
 
 
-def delegate() -> None:
-    """Move this process into a leaf where version 2 demands it, so that its jobs' cgroups can have controllers."""
-    for one in _mounted(_text("/proc/self/mountinfo"), {"": _own_path()}):
-        wanted = "".join(f"+{name} " for name in _CONTROLLERS if name in one.controllers)
-        if one.version != 2 or not wanted or _write(f"{one.home}/cgroup.subtree_control", wanted):
+def delegate(process: str = "/proc/self") -> None:
+    """Move this process into a leaf where version 2 demands it, so that its jobs' cgroups can have controllers.
+
+    Only if whoever made the cgroup handed it over (systemd: ``Delegate=yes``): anywhere else it is not ours to arrange,
+    and moving its processes would move somebody's terminal session. With ``DelegateSubgroup=ostler-agent`` the process
+    is in the leaf from the start, which also leaves room for a restart while supervisors go on.
+    """
+    for one in _mounted(_text(f"{process}/mountinfo"), {"": _own_path(process)}):
+        wanted = " ".join(f"+{name}" for name in _CONTROLLERS if name in one.controllers)
+        if one.version != 2 or not wanted or not _handed_over(one.base):
             continue
-        leaf = os.path.join(one.home, _LEAF)
-        if _make(leaf):
-            for pid in _text(f"{one.home}/cgroup.procs").split():
+        if one.home == one.base:
+            leaf = os.path.join(one.home, _LEAF)
+            for pid in _text(f"{one.home}/cgroup.procs").split() if _make(leaf) else ():
                 _write(f"{leaf}/cgroup.procs", pid)
-            _write(f"{one.home}/cgroup.subtree_control", wanted)
+        _write(f"{one.base}/cgroup.subtree_control", wanted)
 
 
 class JobCgroup:
@@ -233,8 +238,10 @@ def _mounted(mountinfo: str, places: dict[str, str]) -> list[Hierarchy]:
         path = places[key]
         inside = path[len(root) :] if root != "/" and path.startswith(root) else path
         home = os.path.normpath(f"{mount}/{inside.lstrip('/')}")
-        offered = _text(f"{home}/cgroup.controllers").split() if kind == "cgroup2" else names
-        found.append(Hierarchy(2 if kind == "cgroup2" else 1, home, frozenset(offered)))
+        one = Hierarchy(2 if kind == "cgroup2" else 1, home, frozenset(names))
+        if one.version == 2:
+            one.controllers = frozenset(_text(f"{one.base}/cgroup.controllers").split())
+        found.append(one)
     return found
 
 
@@ -246,8 +253,19 @@ def _handed_down(one: Hierarchy) -> frozenset[str]:
     return frozenset(_text(f"{one.base}/cgroup.subtree_control").split())
 
 
-def _own_path() -> str:
-    lines = [line for line in _text("/proc/self/cgroup").splitlines() if line.startswith("0::")]
+def _handed_over(path: str) -> bool:
+    """Whether systemd marked this cgroup as left to its processes; the mark of older versions only root can read."""
+    for mark in ("user.delegate", "trusted.delegate") if hasattr(os, "getxattr") else ():
+        try:
+            if os.getxattr(path, mark) == b"1":
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def _own_path(process: str) -> str:
+    lines = [line for line in _text(f"{process}/cgroup").splitlines() if line.startswith("0::")]
     return lines[0][3:] if lines else "/"
 
 

@@ -1,6 +1,11 @@
 """Which hierarchy does what, read from what the kernel tells a process about itself."""
 
-from ostler.executors.cgroup import _mounted
+import os
+from pathlib import Path
+
+import pytest
+
+from ostler.executors.cgroup import _mounted, delegate
 
 V2 = "29 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n"
 HYBRID = """\
@@ -48,3 +53,58 @@ def test_container_sees_its_own_part() -> None:
 def test_none() -> None:
     assert _mounted("", {}) == []
     assert _mounted(V2, {"memory": "/"}) == []
+
+
+class Host:
+    """What the kernel shows of one version 2 hierarchy, as files, and a service in it."""
+
+    def __init__(self, root: Path, place: str) -> None:
+        self.process = root / "proc"
+        self.service = root / "fs" / "ostler.service"
+        self.leaf = self.service / "ostler-agent"
+        self.process.mkdir()
+        self.leaf.mkdir(parents=True)
+        (self.process / "cgroup").write_text(f"0::{place}\n")
+        (self.process / "mountinfo").write_text(f"29 23 0:26 / {root / 'fs'} rw - cgroup2 cgroup2 rw\n")
+        (self.service / "cgroup.controllers").write_text("cpu memory pids io\n")
+        (self.service / "cgroup.procs").write_text("4711\n")
+        for name in ("cgroup.subtree_control", "ostler-agent/cgroup.procs", "ostler-agent/cgroup.subtree_control"):
+            (self.service / name).touch()
+
+    def hand_over(self) -> None:
+        try:
+            os.setxattr(self.service, "user.delegate", b"1")
+        except OSError as reason:
+            pytest.skip(f"this file system has no extended attributes: {reason}")
+
+    @property
+    def moved(self) -> str:
+        return (self.leaf / "cgroup.procs").read_text()
+
+    @property
+    def controllers(self) -> set[str]:
+        return set((self.service / "cgroup.subtree_control").read_text().split())
+
+
+def test_a_service_moves_into_a_leaf_and_hands_controllers_down(tmp_path: Path) -> None:
+    host = Host(tmp_path, "/ostler.service")
+    host.hand_over()
+    delegate(str(host.process))
+    assert host.moved == "4711"
+    assert host.controllers == {"+memory", "+cpu", "+pids"}
+
+
+def test_a_service_that_began_in_the_leaf_stays_there(tmp_path: Path) -> None:
+    host = Host(tmp_path, "/ostler.service/ostler-agent")
+    host.hand_over()
+    delegate(str(host.process))
+    assert host.moved == ""
+    assert host.controllers == {"+memory", "+cpu", "+pids"}
+    assert not (host.leaf / "ostler-agent").exists()
+
+
+def test_a_cgroup_that_nobody_handed_over_is_left_alone(tmp_path: Path) -> None:
+    host = Host(tmp_path, "/ostler.service")
+    delegate(str(host.process))
+    assert host.moved == ""
+    assert host.controllers == set()
