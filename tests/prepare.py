@@ -1,4 +1,4 @@
-"""Gets the real parts that the tests start: PostgreSQL and Chromium. `make test` runs this first.
+"""Gets the real parts that the tests start: PostgreSQL, Chromium and libfaketime. `make test` runs this first.
 
 As root on Debian it installs what is missing; PostgreSQL can also come as a wheel, so only Chromium may stay missing
 elsewhere. Then one line says which tests will be skipped and how to get them, and the tests themselves skip with the
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.parts.chromium import find_chromium
+from tests.parts.clock import find_faketime
 from tests.parts.errors import PartMissing
 from tests.parts.postgres import find_postgres
 
@@ -80,6 +81,7 @@ def main() -> int:
     reasons = {
         "PostgreSQL tests": _prepare(find_postgres, lambda: _with_apt("postgresql"), lambda: _with_setup("postgres")),
         "browser tests": _prepare(find_chromium, lambda: _with_apt("chromium")),
+        "tests of a wrong clock": _prepare(find_faketime, lambda: _with_apt("libfaketime")),
     }
     for tests, reason in reasons.items():
         if reason is not None:
