@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Final, NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 import structlog
 from starlette.types import Receive, Scope, Send
@@ -212,7 +212,7 @@ def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | No
     values: dict[str, str] = {}
     for expected, actual in zip(pattern, segments, strict=True):
         if expected.startswith("{") and actual:
-            values[expected[1:-1]] = unquote(actual)
+            values[expected[1:-1]] = actual
         elif expected != actual:
             return None
     return values
