@@ -26,11 +26,10 @@ from ostler.client.transport import TransportError
 from ostler.effects import Effects
 from ostler.protocol.problem import Problem
 from ostler.protocol.v1 import table
-from ostler.protocol.v1.runner_messages import EnrolRequest, SystemInfo, TokenReply, TokenRequest
+from ostler.protocol.v1.runner_messages import AUDIENCE, EnrolRequest, SystemInfo, TokenReply, TokenRequest
 
 PATH = "identity.json"
 CANDIDATE_PATH = "identity.new.json"
-AUDIENCE = "ostler"
 
 _ASSERTION_SECONDS = 60
 _SECOND = 1_000_000

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 
 from ostler.client.address import Address, parse_address, proxy_for
-from ostler.client.http_connection import HttpConnection
+from ostler.client.http_connection import LARGEST_REPLY, HttpConnection
 from ostler.client.transport import HttpRequest, HttpResponse, StreamRefused, TransportError
 
 _CONNECT_SECONDS = 10.0
@@ -160,6 +160,10 @@ class HttpTransport:
 
 async def _whole(connection: HttpConnection) -> bytes:
     parts: list[bytes] = []
+    room = LARGEST_REPLY
     while data := await connection.read():
         parts.append(data)
+        room -= len(data)
+        if room < 0:
+            raise TransportError(f"the reply is larger than {LARGEST_REPLY} bytes", sent=True)
     return b"".join(parts)

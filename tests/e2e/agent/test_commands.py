@@ -37,6 +37,11 @@ async def _command(directory: Path, *arguments: str, **environment: str) -> asyn
     )
 
 
+def _told(pid: int) -> bytes:
+    """What everybody, or its own user, can read about a process."""
+    return b"".join(file.read_bytes() for name in ("cmdline", "environ") for file in Path(f"/proc/{pid}").glob(name))
+
+
 def test_join_takes_address_token_name_description_and_labels(tmp_path: Path) -> None:
     """Rows 154, 155, 159."""
 
@@ -53,6 +58,33 @@ def test_join_takes_address_token_name_description_and_labels(tmp_path: Path) ->
             assert enrolled.labels == ["linux", "gpu", "x86_64"]
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_token_comes_through_an_inherited_descriptor(tmp_path: Path) -> None:
+    """It beats what the environment says, and is in neither the arguments nor the environment of the process."""
+
+    async def scenario() -> None:
+        async with serving() as server:
+            reader, writer = os.pipe()
+            os.write(writer, REGISTRATION_TOKEN.encode() + b"\n")
+            os.close(writer)
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", "from ostler.cli.main import main; main()", "agent", "run"),
+                *("--token-fd", str(reader), "--service-url", server.url, "--http-server-port", "0"),
+                cwd=tmp_path,
+                env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "REGISTRATION_TOKEN": "another"},
+                pass_fds=[reader],
+                stderr=asyncio.subprocess.PIPE,
+            )
+            os.close(reader)
+            await server.plane.until(lambda: server.plane.hellos)
+            assert REGISTRATION_TOKEN.encode() not in _told(process.pid)
+            process.send_signal(signal.SIGTERM)
+            _, errors = await process.communicate()
+            assert process.returncode == 0, errors
+            assert REGISTRATION_TOKEN.encode() not in errors
 
     asyncio.run(scenario())
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ostler.client import http_connection, http_transport
 from ostler.client.http_transport import HttpTransport
 from ostler.client.transport import HttpRequest, StreamRefused, TransportError
 from tests.e2e.agent.certificates import make_certificate
@@ -165,6 +166,37 @@ def test_a_server_that_breaks_off_or_is_none(answer: bytes, says: str) -> None:
             with pytest.raises(TransportError, match=says) as raised:
                 await transport.send(get())
             assert raised.value.sent
+            await transport.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("refusal", [False, True])
+def test_a_reply_without_end_is_cut_off(refusal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the length that it announces: what counts is what comes. A refused stream is held to the same."""
+    for module in (http_connection, http_transport):
+        monkeypatch.setattr(module, "LARGEST_REPLY", 1 << 20)
+
+    async def pour(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 %d X\r\nTransfer-Encoding: chunked\r\n\r\n" % (500 if refusal else 200))
+        while True:
+            writer.write(b"10000\r\n" + b"x" * 65_536 + b"\r\n")
+            await writer.drain()
+
+    async def ask(transport: HttpTransport) -> None:
+        if refusal:
+            async for _ in transport.stream(get()):
+                pass
+        else:
+            await transport.send(get())
+
+    async def scenario() -> None:
+        async with serving(pour) as server:
+            transport = HttpTransport(f"http://127.0.0.1:{server.port}", {})
+            with pytest.raises(TransportError, match="larger than 1048576 bytes") as raised:
+                await ask(transport)
+            assert raised.value.sent
+            assert transport._idle == [], "the rest of such a reply must not be taken for the next one"
             await transport.close()
 
     asyncio.run(scenario())

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc import jwt
 from joserfc.jwk import OKPKey
 
-from ostler.server.calls.enrolment import AUDIENCE
+from ostler.protocol.v1.runner_messages import AUDIENCE
 from tests.parts.process import GuardedProcess, log_tail, remove_tree, short_directory, wait_until
 
 _SPEC: dict[str, Any] = {"name": "hello", "steps": [{"name": "say", "script": "echo hello"}]}

@@ -158,6 +158,20 @@ def test_discarding_a_running_attempt_ends_it(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_an_agent_that_looks_around_has_a_supervisor_for_each_slot(tmp_path: Path) -> None:
+    """It looks before its first hello, so that its first job pays for no start of a process."""
+
+    async def scenario() -> None:
+        async with supervisors(tmp_path, slots=2) as owner:
+            assert owner.found() == []
+            waiting = [process.pid for process in owner._idle]
+            assert len(waiting) == 2
+            await end(await owner.launch(order("true")))
+            assert {process.pid for process in (*owner._idle, *owner._busy)} == set(waiting)
+
+    asyncio.run(scenario())
+
+
 def test_idle_supervisor_that_died_is_replaced(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with supervisors(tmp_path) as owner:

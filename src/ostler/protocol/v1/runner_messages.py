@@ -16,6 +16,8 @@ Key = Annotated[str, msgspec.Meta(min_length=8, max_length=80)]
 WaitMs = Annotated[int, msgspec.Meta(ge=0, le=60_000)]
 
 PROTOCOL_VERSION = 1
+AUDIENCE = "ostler"
+"""Whom a runner's assertions are for, beside the address that it knows the server by."""
 
 
 class SystemInfo(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,7 +1,6 @@
 """How a runner becomes one: a registration token for an identity, a signed assertion for an access token."""
 
 import base64
-from typing import Final
 
 import msgspec
 from joserfc import jwt
@@ -12,7 +11,7 @@ from ostler.domain.ids import RunnerId
 from ostler.domain.runner import Admission
 from ostler.effects import Effects
 from ostler.protocol.problem import problem
-from ostler.protocol.v1.runner_messages import EnrolReply, EnrolRequest, TokenReply, TokenRequest
+from ostler.protocol.v1.runner_messages import AUDIENCE, EnrolReply, EnrolRequest, TokenReply, TokenRequest
 from ostler.protocol.v1.simple_table import SIMPLE_REGISTER
 from ostler.protocol.v1.table import ACCESS_TOKEN, ENROL
 from ostler.server.authentication import ACCESS_TOKEN_SECONDS, Authentication
@@ -20,8 +19,6 @@ from ostler.server.call import Call, Handlers, Refusal, accepted
 from ostler.server.metrics import Metrics
 from ostler.store import enrolment
 from ostler.store.database import Database
-
-AUDIENCE: Final = "ostler"
 
 _ALGORITHMS = ["Ed25519"]
 _SECOND = 1_000_000
