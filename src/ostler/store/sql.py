@@ -12,11 +12,12 @@ for each call. The dialects differ in five places only, which the text marks wit
 # ruff: noqa: S608 - the pieces of these statements are constants of this program
 
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 import msgspec
-from sqlalchemy import Connection, CursorResult
+from sqlalchemy import Connection
 
 from ostler.store.errors import RowsMissed
 
@@ -76,22 +77,28 @@ class Sql:
 
     def rows(self, connection: Connection, **parameters: Parameter) -> Sequence[Fields]:
         """Execute and return all rows."""
-        return cast("Sequence[Fields]", self._execute(connection, parameters).all())
+        return self._execute(connection, parameters)[0]
 
     def row(self, connection: Connection, **parameters: Parameter) -> Fields | None:
         """Execute and return the first row, if there is one."""
-        return cast("Fields | None", self._execute(connection, parameters).first())
+        rows, _ = self._execute(connection, parameters)
+        return rows[0] if rows else None
 
     def run(self, connection: Connection, **parameters: Parameter) -> int:
         """Execute and return how many rows were written."""
-        return self._execute(connection, parameters).rowcount
+        return self._execute(connection, parameters)[1]
 
-    def _execute(self, connection: Connection, parameters: dict[str, Parameter]) -> CursorResult[Any]:
+    def _execute(self, connection: Connection, parameters: dict[str, Parameter]) -> tuple[Sequence[Fields], int]:
         if is_postgres(connection):
-            return connection.exec_driver_sql(self._postgres, tuple([parameters[name] for name in self._names]))
+            values = tuple([parameters[name] for name in self._names])
+            result = connection.exec_driver_sql(self._postgres, values)
+            rows = cast("Sequence[Fields]", result.all()) if result.returns_rows else ()
+            return rows, result.rowcount
         for name in self._lists:
             parameters[name] = msgspec.json.encode(parameters[name]).decode()
-        return connection.exec_driver_sql(self._sqlite, parameters)
+        # The driver's own cursor: SQLAlchemy's description of each result would cost more than SQLite's whole answer.
+        cursor = cast("sqlite3.Connection", connection.connection.dbapi_connection).execute(self._sqlite, parameters)
+        return cursor.fetchall(), cursor.rowcount
 
 
 class Insert:
