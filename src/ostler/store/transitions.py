@@ -31,6 +31,9 @@ _ENDED_RUN = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED}
 SLACK_MICROS = 60_000_000
 """A long lease is stored this much longer, so that most heartbeats need not write it; it never lapses early."""
 
+SMALL_LOG_BYTES = 4096
+"""A log that ended no longer than this stays in its rows for good: a blob of its own would cost more than its job."""
+
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt's row, without its identity."""
@@ -296,7 +299,8 @@ def write(connection: Connection, changes: Sequence[Change], now: int) -> None:
         ],
     )
     seal = [change for change in changes if Effect.SEAL_LOG in change.effects]
-    to_seal(connection, [(c.job.id, c.before.fence) for c in seal if c.attempt and c.attempt.log_bytes], now)
+    long = [change for change in seal if change.attempt and change.attempt.log_bytes > SMALL_LOG_BYTES]
+    to_seal(connection, [(change.job.id, change.before.fence) for change in long], now)
     erased = [change.job.id for change in changes if change.before.has_secrets and change.job.state in ENDED_JOB]
     if erased:
         _ERASE_SECRETS.run(connection, ids=erased)

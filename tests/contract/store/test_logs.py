@@ -8,6 +8,7 @@ from ostler.protocol.v1.runner_messages import EventsRequest, StepReport
 from ostler.store import attempts, events, logs, outbox, runs
 from ostler.store.claims import Claimed
 from ostler.store.logs import Appended, Chunk, OffsetExpected, Segment
+from ostler.store.transitions import SMALL_LOG_BYTES
 from tests.contract.store.world import SECOND, World, code_of, kept, there
 
 Play = Callable[[Callable[[World], Coroutine[None, None, None]]], None]
@@ -60,15 +61,15 @@ def test_a_log_that_ended_is_sealed_once(in_world: Play) -> None:
     async def scene(world: World) -> None:
         await world.submit()
         claim = await world.running(await world.runner())
-        await append(world, claim, chunk(0, 10))
-        await append(world, claim, chunk(10, 10, first_line=2))
-        await world.finish(claim, log_bytes=20)
+        await append(world, claim, chunk(0, 5000))
+        await append(world, claim, chunk(5000, 10, first_line=2))
+        await world.finish(claim, log_bytes=5010)
         entry = (await world.run(outbox.take, world.now))[0]
         assert (entry.effect, entry.job_id, entry.fence) == (Effect.SEAL_LOG, claim.job_id, claim.fence)
         assert await world.run(outbox.take, world.now) == []
         world.wait(61)
         assert (await world.run(outbox.take, world.now))[0].tries == 2
-        sealed = Segment(first_offset=0, length=20, first_line=1, newlines=2, blob_key="b", stored_bytes=9)
+        sealed = Segment(first_offset=0, length=5010, first_line=1, newlines=2, blob_key="b", stored_bytes=9)
         assert await world.run(logs.seal, claim.job_id, claim.fence, sealed, world.now)
         assert not await world.run(logs.seal, claim.job_id, claim.fence, sealed, world.now)
         await world.run(outbox.done, [entry.id])
@@ -76,12 +77,25 @@ def test_a_log_that_ended_is_sealed_once(in_world: Play) -> None:
         assert await world.read(logs.chunks_from, claim.job_id, claim.fence, 0) == []
         assert await world.read(logs.segments_from, claim.job_id, claim.fence) == [sealed]
         assert await world.read(logs.segments_of_lines, claim.job_id, claim.fence, 2, 2) == [sealed]
-        assert await world.read(logs.position, claim.job_id) == logs.Position(1, 20, 2, 20, True)
+        assert await world.read(logs.position, claim.job_id) == logs.Position(1, 5010, 2, 5010, True)
         assert await world.read(logs.expired, world.now) == []
         expired = await world.read(logs.expired, world.now + SECOND)
         assert [each.blob_key for each in expired] == ["b"]
         await world.run(logs.forget, expired)
         assert await world.read(logs.segments_from, claim.job_id, claim.fence) == []
+
+    in_world(scene)
+
+
+def test_a_short_log_stays_in_its_rows(in_world: Play) -> None:
+    async def scene(world: World) -> None:
+        await world.submit()
+        claim = await world.running(await world.runner())
+        await append(world, claim, chunk(0, SMALL_LOG_BYTES))
+        await world.finish(claim, log_bytes=SMALL_LOG_BYTES)
+        assert await world.read(outbox.pending) == 0
+        assert await world.read(logs.position, claim.job_id) == logs.Position(1, SMALL_LOG_BYTES, 1, 0, True)
+        assert len(await world.read(logs.chunks_from, claim.job_id, claim.fence, 0)) == 1
 
     in_world(scene)
 
