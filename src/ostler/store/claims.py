@@ -67,22 +67,22 @@ class _Taken(msgspec.Struct, frozen=True):
 _RUNNERS = Sql(
     "SELECT r.id, r.name, r.admission, p.disabled, a.slot, a.state, a.fence, a.job_id, j.run_id, j.kind"
     " FROM runners r JOIN pools p ON p.id = r.pool_id"
-    " LEFT JOIN attempts a ON a.runner_id = r.id AND a.lease_expires_at IS NOT NULL"
+    " LEFT JOIN attempts a ON a.runner_id = r.id AND a.held = 1"
     " LEFT JOIN jobs j ON j.id = a.job_id"
     " WHERE r.id [among ids]"
 )
 _FRONT = Sql(
-    "SELECT urgency, position FROM jobs WHERE state = 'queued' AND demand_id = :demand_id"
+    "SELECT urgency, position FROM jobs WHERE waiting = 1 AND demand_id = :demand_id"
     " ORDER BY urgency, position LIMIT :wanted"
 )
 TAKE = Sql(
     "UPDATE jobs SET state = 'claimed', fence = fence + 1 WHERE id [picked]"
-    "SELECT id FROM jobs WHERE state = 'queued' AND demand_id = :demand_id"
+    "SELECT id FROM jobs WHERE waiting = 1 AND demand_id = :demand_id"
     " ORDER BY urgency, position LIMIT :wanted [skip_locked]"
     "[/picked] RETURNING id, run_id, fence, kind, urgency, position, created_at"
 )
 _TAKE_ONE = Sql(
-    "UPDATE jobs SET state = 'claimed', fence = fence + 1 WHERE id = :job_id AND state = 'queued'"
+    "UPDATE jobs SET state = 'claimed', fence = fence + 1 WHERE id = :job_id AND waiting = 1"
     " RETURNING id, run_id, fence, kind, urgency, position, created_at"
 )
 _DEMAND_OF = Sql("SELECT demand_id, state FROM jobs WHERE id = :job_id")
@@ -105,8 +105,7 @@ _ATTEMPTS = Insert(
     },
 )
 _RENEW = Sql(
-    "UPDATE attempts SET lease_expires_at = :expires_at WHERE job_id [among ids] AND state = 'claimed'"
-    " AND lease_expires_at IS NOT NULL"
+    "UPDATE attempts SET lease_expires_at = :expires_at WHERE job_id [among ids] AND state = 'claimed' AND held = 1"
 )
 _SPECS = Sql("SELECT job_id, spec, sealed FROM job_specs WHERE job_id [among ids]")
 

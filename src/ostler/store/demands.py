@@ -32,8 +32,7 @@ _KNOWN = Sql("SELECT id FROM demand_classes WHERE id [among ids]")
 _ALL = Sql(f"SELECT {_COLUMNS} FROM demand_classes ORDER BY created_at, id")
 _GET = Sql(f"SELECT {_COLUMNS} FROM demand_classes WHERE id [among ids]")
 _HEAD = Sql(
-    "SELECT urgency, position FROM jobs WHERE state = 'queued' AND demand_id = :demand_id"
-    " ORDER BY urgency, position LIMIT 1"
+    "SELECT urgency, position FROM jobs WHERE waiting = 1 AND demand_id = :demand_id ORDER BY urgency, position LIMIT 1"
 )
 _FORGET = Sql(
     "DELETE FROM demand_classes WHERE created_at < :before"

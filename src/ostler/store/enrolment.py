@@ -29,7 +29,7 @@ _POOL = Sql("SELECT id, name, allow_multiple_instances FROM pools WHERE id = :po
 _SAME_NAME = Sql("SELECT id, status, enrol_key, admission FROM runners WHERE pool_id = :pool_id AND name = :name")
 _KEY_OF = Sql("SELECT 1 FROM runner_keys WHERE runner_id = :runner_id AND public_key = :public_key")
 _OTHERS = Sql("SELECT name, status FROM runners WHERE pool_id = :pool_id AND admission <> 'revoked'")
-_HOLDS = Sql("SELECT 1 FROM attempts WHERE runner_id = :runner_id AND lease_expires_at IS NOT NULL")
+_HOLDS = Sql("SELECT 1 FROM attempts WHERE runner_id = :runner_id AND held = 1")
 _INSERT = Sql(
     "INSERT INTO runners (id, pool_id, name, description, status, admission, note, paused_until, enrolled_labels,"
     " hello, metrics, version, error, enrol_key, last_seen_at, created_at) VALUES (:id, :pool_id, :name,"

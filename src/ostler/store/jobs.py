@@ -30,7 +30,6 @@ _STATE = Sql("SELECT state FROM jobs WHERE id = :job_id")
 _JOB_OF_RUN = Sql("SELECT id FROM jobs WHERE run_id = :run_id ORDER BY id")
 
 
-
 class Named(NamedTuple):
     """A job as a link to it shows it."""
 

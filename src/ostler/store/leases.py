@@ -16,15 +16,15 @@ LONGEST_GAP: Final = 20 * SECOND
 """If nobody swept for so long, no server was there to renew leases: runners get time to come back first."""
 
 _EXPIRED = Sql(
-    "SELECT job_id, fence FROM attempts WHERE lease_expires_at < :now ORDER BY lease_expires_at LIMIT :most"
-    " [skip_locked]"
+    "SELECT job_id, fence FROM attempts WHERE held = 1 AND lease_expires_at < :now"
+    " ORDER BY lease_expires_at LIMIT :most [skip_locked]"
 )
-_EXTEND = Sql("UPDATE attempts SET lease_expires_at = :until WHERE lease_expires_at < :until")
+_EXTEND = Sql("UPDATE attempts SET lease_expires_at = :until WHERE held = 1 AND lease_expires_at < :until")
 _EXTEND_STARTED = Sql(
-    "UPDATE attempts SET lease_expires_at = :until WHERE lease_expires_at < :until AND state = 'started'"
+    "UPDATE attempts SET lease_expires_at = :until WHERE held = 1 AND lease_expires_at < :until AND state = 'started'"
     " AND slot = 'primary'"
 )
-_SHORTEN = Sql("UPDATE attempts SET lease_expires_at = :longest WHERE lease_expires_at > :longest")
+_SHORTEN = Sql("UPDATE attempts SET lease_expires_at = :longest WHERE held = 1 AND lease_expires_at > :longest")
 
 
 class Swept(msgspec.Struct, frozen=True):

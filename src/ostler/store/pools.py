@@ -27,14 +27,14 @@ _VIEWS = Sql(
     f"SELECT {_COLUMNS}, o.default_pool_id,"
     " (SELECT count(*) FROM runners r WHERE r.pool_id = p.id AND r.status IN ('idle', 'busy', 'error')),"
     " (SELECT count(*) FROM attempts a JOIN runners r ON r.id = a.runner_id WHERE r.pool_id = p.id"
-    "  AND a.lease_expires_at IS NOT NULL AND a.slot = 'primary'),"
-    " (SELECT count(*) FROM (SELECT 1 AS one FROM jobs j WHERE j.pool_id = p.id AND j.state = 'queued'"
+    "  AND a.held = 1 AND a.slot = 'primary'),"
+    " (SELECT count(*) FROM (SELECT 1 AS one FROM jobs j WHERE j.pool_id = p.id AND j.waiting = 1"
     "  LIMIT :counted) AS counted_jobs)"
     " FROM pools p JOIN organizations o ON o.id = p.organization_id"
     " ORDER BY p.hosted DESC, p.name"
 )
 _WAITING = Sql(
-    "SELECT (SELECT count(*) FROM (SELECT 1 AS one FROM jobs j WHERE j.pool_id = p.id AND j.state = 'queued'"
+    "SELECT (SELECT count(*) FROM (SELECT 1 AS one FROM jobs j WHERE j.pool_id = p.id AND j.waiting = 1"
     " LIMIT :counted) AS counted_jobs) FROM pools p"
 )
 _LOCK = Sql(
@@ -53,8 +53,8 @@ _UPDATE = Sql(
 )
 _DELETE = Sql("DELETE FROM pools WHERE id = :id AND hosted = 0")
 _OPEN_JOB = Sql(
-    "SELECT 1 FROM jobs WHERE pool_id = :pool_id AND state = 'queued' UNION ALL"
-    " SELECT 1 FROM attempts a JOIN jobs j ON j.id = a.job_id WHERE a.lease_expires_at IS NOT NULL"
+    "SELECT 1 FROM jobs WHERE pool_id = :pool_id AND waiting = 1 UNION ALL"
+    " SELECT 1 FROM attempts a JOIN jobs j ON j.id = a.job_id WHERE a.held = 1"
     " AND j.pool_id = :pool_id LIMIT 1"
 )
 _SET_DEFAULT = Sql("UPDATE organizations SET default_pool_id = :pool_id WHERE id = :organization")

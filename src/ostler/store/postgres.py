@@ -37,6 +37,8 @@ _CONFLICT_TRIES: Final = 10
 _FIRST_PAUSE: Final = 0.01
 _LONGEST_PAUSE: Final = 0.5
 _CONFLICTS: Final = frozenset({"40001", "40P01", "23505"})
+# The last is how asyncpg says that the connection broke in the middle of something else.
+_BROKEN: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError, asyncpg.InternalClientError)
 _AWAY: Final = frozenset({"25006", "57P01", "57P02", "57P03", "53300"})
 _SETTINGS: Final = {
     "application_name": "ostler",
@@ -210,14 +212,14 @@ class PostgresDatabase:
         while True:
             try:
                 session: _Session = await self._connect()
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            except _BROKEN:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
             pause = _FIRST_PAUSE
-            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            with suppress(*_BROKEN):
                 await self._exchange_on(session)
-            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            with suppress(*_BROKEN):
                 await session.close()
 
     async def _exchange_on(self, session: _Session) -> None:

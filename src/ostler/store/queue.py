@@ -30,18 +30,18 @@ _JOB = Sql(
     " FROM jobs j JOIN pools p ON p.id = j.pool_id WHERE j.id = :job_id"
 )
 _AHEAD = Sql(
-    "SELECT count(*) FROM (SELECT 1 AS one FROM jobs WHERE state = 'queued' AND demand_id = :demand_id"
+    "SELECT count(*) FROM (SELECT 1 AS one FROM jobs WHERE waiting = 1 AND demand_id = :demand_id"
     " AND (urgency, position) < (:urgency, :position) LIMIT :counted) AS ahead"
 )
 _DURATIONS = Sql("SELECT started_at, finished_at FROM runs WHERE state = 'succeeded' ORDER BY id DESC LIMIT :most")
 _DEPTH = Sql(
-    "SELECT count(*) FROM (SELECT 1 AS one FROM jobs WHERE state = 'queued' AND pool_id = :pool_id LIMIT :counted)"
+    "SELECT count(*) FROM (SELECT 1 AS one FROM jobs WHERE waiting = 1 AND pool_id = :pool_id LIMIT :counted)"
     " AS waiting"
 )
-_WAITING = Sql("SELECT count(*) FROM jobs WHERE state = 'queued'")
+_WAITING = Sql("SELECT count(*) FROM jobs WHERE waiting = 1")
 _LOCK_JOB = Sql("SELECT state, pool_id, run_id FROM jobs WHERE id = :job_id [lock]")
-_FRONT = Sql("SELECT min(urgency) FROM jobs WHERE state = 'queued' AND pool_id = :pool_id")
-_MOVE = Sql("UPDATE jobs SET urgency = :urgency WHERE id = :job_id AND state = 'queued'")
+_FRONT = Sql("SELECT min(urgency) FROM jobs WHERE waiting = 1 AND pool_id = :pool_id")
+_MOVE = Sql("UPDATE jobs SET urgency = :urgency WHERE id = :job_id AND waiting = 1")
 
 _ENTRY_COLUMNS = """j.id, j.run_id, j.name, j.priority, j.created_at, j.demand_id, j.urgency, j.position"""
 
@@ -127,7 +127,7 @@ def move_to_front(connection: Connection, job_id: str) -> Refused | None:
 def _page(*, first: bool) -> Sql:
     beyond = "" if first else " AND (j.urgency, j.position, j.id) > (:urgency, :position, :job_id)"
     return Sql(
-        f"SELECT {_ENTRY_COLUMNS} FROM jobs j WHERE j.state = 'queued' AND j.pool_id = :pool_id{beyond}"
+        f"SELECT {_ENTRY_COLUMNS} FROM jobs j WHERE j.waiting = 1 AND j.pool_id = :pool_id{beyond}"
         " ORDER BY j.urgency, j.position, j.id LIMIT :most"
     )
 

@@ -6,7 +6,7 @@ for each call. The dialects differ in five places only, which the text marks wit
     [lock] [skip_locked]      FOR UPDATE …; SQLite has one writer and needs none
     [among ids]               membership in a list that is one parameter, whatever its length
     [picked] … [/picked]      membership in a limited, locked sub-select, forced to be evaluated once
-    [bytes] [clustered]       in migrations
+    [bytes] [clustered] [updated]  in migrations
 """
 
 # ruff: noqa: S608 - the pieces of these statements are constants of this program
@@ -26,6 +26,9 @@ Parameter = Value | Sequence[str]
 Fields = Sequence[Any]
 """One row as the database gave it: this is the edge where its values get their types."""
 
+Shape = tuple[bool, ...]
+"""For each column of a group of rows, whether its values differ."""
+
 _NAME = re.compile(r"(?<![:\w]):([a-z_]+)")
 _AMONG = re.compile(r"\[among ([a-z_]+)\]")
 
@@ -36,6 +39,8 @@ _POSTGRES = {
     "[/picked]": "))",
     "[bytes]": "BYTEA",
     "[clustered]": "",
+    "[updated]": "WITH (fillfactor = 70)",
+    "[updated twice]": "WITH (fillfactor = 45)",
 }
 _SQLITE = {
     "[lock]": "",
@@ -44,6 +49,8 @@ _SQLITE = {
     "[/picked]": ")",
     "[bytes]": "BLOB",
     "[clustered]": "WITHOUT ROWID",
+    "[updated]": "",
+    "[updated twice]": "",
 }
 
 
@@ -104,12 +111,14 @@ class Sql:
 class Insert:
     """Insert many rows with one round trip: arrays on PostgreSQL, a prepared statement run over the rows on SQLite."""
 
-    __slots__ = ("_postgres", "_sqlite")
+    __slots__ = ("_columns", "_conflict", "_shapes", "_sqlite", "_table")
 
     def __init__(self, table: str, columns: Mapping[str, str], *, conflict: str = "") -> None:
+        self._table: Final = table
+        self._columns: Final = dict(columns)
+        self._conflict: Final = conflict
+        self._shapes: Final[dict[Shape, str]] = {}
         head = f"INSERT INTO {table} ({', '.join(columns)})"
-        arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), start=1))
-        self._postgres: Final = f"{head} SELECT * FROM unnest({arrays}) {conflict}"
         self._sqlite: Final = f"{head} VALUES ({', '.join('?' * len(columns))}) {conflict}"
 
     def run(self, connection: Connection, rows: Sequence[tuple[Value, ...]]) -> None:
@@ -117,44 +126,83 @@ class Insert:
         if not rows:
             return
         if is_postgres(connection):
-            connection.exec_driver_sql(self._postgres, tuple([list(column) for column in zip(*rows, strict=True)]))
+            shape, parameters = _folded(rows, 0)
+            connection.exec_driver_sql(self._shapes.get(shape) or self._shaped(shape), parameters)
         else:
             connection.exec_driver_sql(self._sqlite, list(rows))
+
+    def _shaped(self, shape: Shape) -> str:
+        names, arrays, values = _places(self._columns, shape)
+        statement = self._shapes[shape] = (
+            f"INSERT INTO {self._table} ({', '.join(self._columns)}) SELECT {', '.join(values)}"
+            f" FROM unnest({', '.join(arrays)}) AS given({', '.join(names)}) {self._conflict}"
+        )
+        return statement
 
 
 class Update:
     """Update many rows, found by their key columns, each with its own values."""
 
-    __slots__ = ("_postgres", "_sqlite", "_table")
+    __slots__ = ("_columns", "_first", "_keys", "_shapes", "_sqlite", "_table", "_values")
 
     def __init__(self, table: str, keys: Mapping[str, str], values: Mapping[str, str]) -> None:
-        columns = {**values, **keys}
-        arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), start=1))
-        assignments = ", ".join(f"{name} = given.{name}" for name in values)
-        found = " AND ".join(f"{table}.{name} = given.{name}" for name in keys)
-        # The list of first keys is repeated as a condition of its own, which the planner answers from the index; from
-        # the join alone it may conclude to read the whole table.
-        first = next(iter(keys))
-        found += f" AND {table}.{first} = ANY(${list(columns).index(first) + 1}::{keys[first]}[])"
         self._table: Final = table
-        self._postgres: Final = (
-            f"UPDATE {table} SET {assignments} FROM unnest({arrays}) AS given({', '.join(columns)}) WHERE {found}"
-        )
+        self._keys: Final = tuple(keys)
+        self._values: Final = tuple(values)
+        self._columns: Final = {**values, **keys}
+        self._first: Final = len(values)
+        self._shapes: Final[dict[Shape, str]] = {}
         places = ", ".join(f"{name} = ?" for name in values)
         self._sqlite: Final = f"UPDATE {table} SET {places} WHERE {' AND '.join(f'{name} = ?' for name in keys)}"
 
-    def text(self, *, postgres: bool) -> str:
-        """Return what is sent to the database, for EXPLAIN."""
-        return self._postgres if postgres else self._sqlite
+    def statement(self, rows: Sequence[tuple[Value, ...]]) -> tuple[str, tuple[Any, ...]]:
+        """Return what is sent to PostgreSQL for these rows, and its parameters."""
+        shape, parameters = _folded(rows, self._first)
+        return self._shapes.get(shape) or self._shaped(shape), parameters
 
     def run(self, connection: Connection, rows: Sequence[tuple[Value, ...]]) -> None:
         """Update every row, values first and keys last; a row that is not met undoes the transaction."""
         if not rows:
             return
         if is_postgres(connection):
-            columns = tuple([list(column) for column in zip(*rows, strict=True)])
-            met = connection.exec_driver_sql(self._postgres, columns).rowcount
+            met = connection.exec_driver_sql(*self.statement(rows)).rowcount
         else:
             met = connection.exec_driver_sql(self._sqlite, list(rows)).rowcount
         if met != len(rows):
             raise RowsMissed(f"{met} of {len(rows)} rows of {self._table} were there to update")
+
+    def _shaped(self, shape: Shape) -> str:
+        names, arrays, values = _places(self._columns, shape)
+        given = dict(zip(self._columns, values, strict=True))
+        assignments = ", ".join(f"{name} = {given[name]}" for name in self._values)
+        found = " AND ".join(f"{self._table}.{name} = {given[name]}" for name in self._keys)
+        # The list of first keys is repeated as a condition of its own, which the planner answers from the index; from
+        # the join alone it may conclude to read the whole table.
+        first = self._keys[0]
+        found += f" AND {self._table}.{first} = ANY(${self._first + 1}::{self._columns[first]}[])"
+        statement = self._shapes[shape] = (
+            f"UPDATE {self._table} SET {assignments} FROM unnest({', '.join(arrays)}) AS given({', '.join(names)})"
+            f" WHERE {found}"
+        )
+        return statement
+
+
+def _folded(rows: Sequence[tuple[Value, ...]], whole: int) -> tuple[Shape, tuple[Any, ...]]:
+    """Return which columns differ between the rows, and the parameters: a list for those, one value for the others.
+
+    Most columns of a group are the same in all its rows, and every element of a list costs the driver. The column
+    ``whole`` is a list in any case.
+    """
+    columns = list(zip(*rows, strict=True))
+    shape = tuple([place == whole or column.count(column[0]) != len(column) for place, column in enumerate(columns)])
+    return shape, tuple([list(column) if each else column[0] for each, column in zip(shape, columns, strict=True)])
+
+
+def _places(columns: Mapping[str, str], shape: Shape) -> tuple[list[str], list[str], list[str]]:
+    """Return the names and the arrays of the columns that differ, and the expression for each column's value."""
+    places = [
+        (name, f"${at}::{columns[name]}", each) for at, (name, each) in enumerate(zip(columns, shape, strict=True), 1)
+    ]
+    names = [name for name, _, each in places if each]
+    arrays = [f"{place}[]" for _, place, each in places if each]
+    return names, arrays, [f"given.{name}" if each else place for name, place, each in places]

@@ -213,12 +213,15 @@ def test_hot_statements_read_indexes_whatever_the_planner_knows(postgres_databas
             if analyzed:
                 connection.exec_driver_sql("ANALYZE")
             ids = [f"job_{number:026d}" for number in range(1, 257)]
-            none = [None] * 256
-            words, numbers = ["x"] * 256, [1] * 256
             hot = [
                 (claims.TAKE.text(postgres=True), ("dem_7", 256)),
-                (_UPDATE_JOBS.text(postgres=True), (words, numbers, numbers, none, none, none, ids, numbers)),
-                (_UPDATE_ATTEMPTS.text(postgres=True), (words, none, none, none, none, none, none, none, ids, numbers)),
+                # Groups whose rows are alike but for their ids, and groups whose rows differ in everything.
+                _UPDATE_JOBS.statement([("x", 1, 1, None, None, None, each, 1) for each in ids]),
+                _UPDATE_JOBS.statement([(each, at, at, each, at, each, each, at) for at, each in enumerate(ids)]),
+                _UPDATE_ATTEMPTS.statement([("x", *[None] * 7, each, 1) for each in ids]),
+                _UPDATE_ATTEMPTS.statement(
+                    [(each, each, each, at, at, at, each, at, each, at) for at, each in enumerate(ids)]
+                ),
             ]
             found: list[str] = []
             for statement, parameters in hot:

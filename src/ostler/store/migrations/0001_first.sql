@@ -1,6 +1,10 @@
 -- The first schema. Times are integer microseconds since 1970 UTC, ids and JSON are text.
 --
--- [bytes] is the dialect's type for raw bytes; [clustered] keeps a SQLite table in the order of its primary key.
+-- [bytes] is the dialect's type for raw bytes; [clustered] keeps a SQLite table in the order of its primary key;
+-- [updated] leaves room in PostgreSQL's pages, so that a row's next version fits beside it.
+--
+-- An index is rewritten with every change of a column that it names, in its condition too. So the indexes of jobs and
+-- attempts name `waiting` and `held`, which change once or twice in a job's life, and not the states and the leases.
 -- What is under "-- pre" may run while the previous release still serves; "-- post" runs once it is gone.
 
 -- pre
@@ -161,10 +165,11 @@ CREATE TABLE jobs (
   finished_at BIGINT,
   failure TEXT,
   exit_code BIGINT,
-  cancel_reason TEXT
-);
-CREATE INDEX jobs_waiting ON jobs (demand_id, urgency, position, id) WHERE state = 'queued';
-CREATE INDEX jobs_queue ON jobs (pool_id, urgency, position, id) WHERE state = 'queued';
+  cancel_reason TEXT,
+  waiting SMALLINT NOT NULL GENERATED ALWAYS AS (CASE WHEN state = 'queued' THEN 1 ELSE 0 END) STORED
+) [updated];
+CREATE INDEX jobs_waiting ON jobs (demand_id, urgency, position, id) WHERE waiting = 1;
+CREATE INDEX jobs_queue ON jobs (pool_id, urgency, position, id) WHERE waiting = 1;
 CREATE INDEX jobs_run ON jobs (run_id);
 
 CREATE TABLE job_specs (
@@ -193,10 +198,10 @@ CREATE TABLE attempts (
   log_sealed BIGINT NOT NULL,
   failure TEXT,
   exit_code BIGINT,
+  held SMALLINT NOT NULL GENERATED ALWAYS AS (CASE WHEN lease_expires_at IS NULL THEN 0 ELSE 1 END) STORED,
   PRIMARY KEY (job_id, fence)
-) [clustered];
-CREATE UNIQUE INDEX attempts_open ON attempts (runner_id, slot) WHERE lease_expires_at IS NOT NULL;
-CREATE INDEX attempts_leases ON attempts (lease_expires_at) WHERE lease_expires_at IS NOT NULL;
+) [clustered] [updated twice];
+CREATE UNIQUE INDEX attempts_open ON attempts (runner_id, slot) WHERE held = 1;
 
 CREATE TABLE steps (
   job_id TEXT NOT NULL,
