@@ -20,17 +20,14 @@ from ostler.store.transitions import ENDED_JOB, SLACK_MICROS, Change, Loaded, de
 _EVENT_OF = {"succeeded": JobEvent.SUCCEED, "failed": JobEvent.FAIL, "cancelled": JobEvent.STOP}
 _RECONCILED_KEY: Final = "reconciled"
 
-_OPEN = Sql("SELECT job_id, fence FROM attempts WHERE runner_id = :runner_id AND lease_expires_at IS NOT NULL")
+_OPEN = Sql("SELECT job_id, fence FROM attempts WHERE runner_id = :runner_id AND held = 1")
 _HELD = Sql(
-    "SELECT a.job_id, a.fence, a.state, a.lease_expires_at, j.kind, j.state, j.cancel_reason"
+    "SELECT a.runner_id, a.job_id, a.fence, a.state, a.lease_expires_at, j.kind, j.state, j.cancel_reason"
     " FROM attempts a JOIN jobs j ON j.id = a.job_id"
-    " WHERE a.runner_id = :runner_id AND a.lease_expires_at IS NOT NULL"
+    " WHERE a.runner_id [among ids] AND a.held = 1"
 )
 _RENEW = Update("attempts", {"job_id": "text", "fence": "bigint"}, {"lease_expires_at": "bigint"})
-_LOCK_OPEN = Sql(
-    "SELECT job_id, fence FROM attempts WHERE runner_id = :runner_id AND lease_expires_at IS NOT NULL"
-    " ORDER BY job_id [lock]"
-)
+_LOCK_OPEN = Sql("SELECT job_id, fence FROM attempts WHERE runner_id = :runner_id AND held = 1 ORDER BY job_id [lock]")
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -176,23 +173,35 @@ def _finish(held: Loaded | None, finish: Finish, now: int) -> Change | Finished 
 
 def renew(connection: Connection, runner_id: str, leases: Sequence[LeaseRef], now: int) -> list[Directive]:
     """Renew what the runner names and holds; return a directive for every lease that should not simply go on."""
-    held = {(row[0], row[1]): row for row in _HELD.rows(connection, runner_id=runner_id)}
-    directives: list[Directive] = []
-    renewed: list[tuple[int, str, int]] = []
-    for lease in leases:
-        row = held.get((lease.job_id, lease.fence))
-        if row is None:
-            directives.append(Directive(lease.job_id, lease.fence, "abandon", "the attempt is not this runner's"))
-            continue
-        _, _, state, expires_at, kind, job_state, reason = row
-        wanted = _expiry(kind, state, now)
-        if expires_at < wanted:
-            stored = lease_expiry(JobKind(kind), started=state == AttemptState.STARTED.value, now=now)
-            renewed.append((stored, lease.job_id, lease.fence))
-        if job_state == JobState.CANCELLING.value:
-            directives.append(Directive(lease.job_id, lease.fence, "cancel", reason or ""))
-    _RENEW.run(connection, sorted(renewed, key=lambda each: each[1:]))
-    return directives
+    return renew_many(connection, ((runner_id, leases),), now)[0]
+
+
+def renew_many(
+    connection: Connection, named: Sequence[tuple[str, Sequence[LeaseRef]]], now: int
+) -> list[list[Directive]]:
+    """Renew what many runners name, each on its own merits."""
+    runner_ids = sorted({runner_id for runner_id, leases in named if leases})
+    rows = _HELD.rows(connection, ids=runner_ids) if runner_ids else ()
+    held = {(row[0], row[1], row[2]): row for row in rows}
+    answers: list[list[Directive]] = []
+    renewed: dict[tuple[str, int], int] = {}
+    for runner_id, leases in named:
+        directives: list[Directive] = []
+        for lease in leases:
+            row = held.get((runner_id, lease.job_id, lease.fence))
+            if row is None:
+                reason = "the attempt is not this runner's"
+                directives.append(Directive(lease.job_id, lease.fence, "abandon", reason))
+                continue
+            state, expires_at, kind, job_state, reason = row[3:]
+            if expires_at < _expiry(kind, state, now):
+                started = state == AttemptState.STARTED.value
+                renewed[lease.job_id, lease.fence] = lease_expiry(JobKind(kind), started=started, now=now)
+            if job_state == JobState.CANCELLING.value:
+                directives.append(Directive(lease.job_id, lease.fence, "cancel", reason or ""))
+        answers.append(directives)
+    _RENEW.run(connection, [(renewed[reference], *reference) for reference in sorted(renewed)])
+    return answers
 
 
 def _expiry(kind: str, state: str, now: int) -> int:

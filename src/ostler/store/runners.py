@@ -30,7 +30,7 @@ from ostler.protocol.v1.runner_messages import Directive, HelloRequest, LeaseRef
 from ostler.scheduling.demand import RunnerFacts
 from ostler.store import attempts, leadership
 from ostler.store.database import hint
-from ostler.store.sql import Fields, Sql
+from ostler.store.sql import Fields, Sql, Update, Value
 
 LOOP: Final = "runner_sweep"
 LONGEST_GAP: Final = 20 * SECOND
@@ -49,9 +49,12 @@ _GREET = Sql(
     " WHERE id = :runner_id"
 )
 _EVER_LIVE = Sql("UPDATE pools SET ever_live = 1 WHERE id = :pool_id AND ever_live = 0")
-_FOR_HEARTBEAT = Sql("SELECT status, admission, error, pool_id FROM runners WHERE id = :runner_id [lock]")
-_SEEN = Sql(
-    "UPDATE runners SET status = :status, error = :error, metrics = :metrics, last_seen_at = :now WHERE id = :runner_id"
+_FOR_REPORT = Sql("SELECT status, admission, error, pool_id FROM runners WHERE id = :runner_id [lock]")
+_FOR_HEARTBEATS = Sql(
+    "SELECT id, status, admission, error, pool_id FROM runners WHERE id [among ids] ORDER BY id [lock]"
+)
+_SEEN = Update(
+    "runners", {"id": "text"}, {"status": "text", "error": "text", "metrics": "text", "last_seen_at": "bigint"}
 )
 _SET_STATUS = Sql("UPDATE runners SET status = :status, error = :error WHERE id = :runner_id")
 _SILENT = Sql(
@@ -60,7 +63,7 @@ _SILENT = Sql(
 _FORGIVE = Sql("UPDATE runners SET last_seen_at = :now WHERE status <> 'offline'")
 _RETIRING = Sql(
     f"SELECT {_ROW} FROM runners r WHERE r.status = 'offline' AND coalesce(r.last_seen_at, r.created_at) < :before"
-    " AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.runner_id = r.id AND a.lease_expires_at IS NOT NULL)"
+    " AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.runner_id = r.id AND a.held = 1)"
     " ORDER BY r.id LIMIT :most"
 )
 _TO_HISTORY = Sql(
@@ -75,11 +78,11 @@ _REVIVE = Sql(
     " ON CONFLICT DO NOTHING"
 )
 _COLUMNS = tuple(_PLAIN_ROW.replace("\n", " ").replace(" ", "").split(","))
-_BUSY = Sql("SELECT runner_id, slot, job_id FROM attempts WHERE runner_id [among ids] AND lease_expires_at IS NOT NULL")
+_BUSY = Sql("SELECT runner_id, slot, job_id FROM attempts WHERE runner_id [among ids] AND held = 1")
 _COUNT = Sql("SELECT status, count(*) FROM runners GROUP BY status")
 _COUNT_BUSY = Sql(
     "SELECT count(DISTINCT a.runner_id) FROM attempts a JOIN runners r ON r.id = a.runner_id"
-    " WHERE a.lease_expires_at IS NOT NULL AND a.slot = 'primary' AND r.status = 'idle'"
+    " WHERE a.held = 1 AND a.slot = 'primary' AND r.status = 'idle'"
 )
 _FACTS = (
     "SELECT r.id, r.name, r.pool_id, r.enrolled_labels, r.hello, r.status, r.admission, r.note, p.labels, p.job_kinds"
@@ -90,6 +93,7 @@ _POOL_FACTS = Sql(f"{_FACTS} WHERE r.pool_id = :pool_id ORDER BY r.id")
 _ONE_FACTS = Sql(f"{_FACTS} WHERE r.id = :runner_id")
 _FIND = Sql("SELECT id FROM runners WHERE id = :runner OR name = :runner ORDER BY id = :runner DESC, id LIMIT 2")
 
+_encode = msgspec.json.Encoder().encode
 _hello = msgspec.json.Decoder(HelloRequest).decode
 _metrics = msgspec.json.Decoder(Metrics).decode
 _texts = msgspec.json.Decoder(list[str]).decode
@@ -102,6 +106,15 @@ class Welcome(msgspec.Struct, frozen=True):
     pool_id: str
     name: str
     directives: list[Directive]
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """What a runner says every few seconds."""
+
+    runner_id: str
+    leases: Sequence[LeaseRef]
+    metrics: Metrics
+    error: str = ""
 
 
 class SweptRunners(msgspec.Struct, frozen=True):
@@ -148,38 +161,51 @@ def heartbeat(
     connection: Connection, runner_id: str, leases: Sequence[LeaseRef], metrics: Metrics, error: str, now: int
 ) -> list[Directive] | Refused:
     """Note that a runner is there, how it is doing, and renew what it holds."""
-    row = _FOR_HEARTBEAT.row(connection, runner_id=runner_id)
-    if row is None:
-        return Refused("not_found", "the runner is not known; it should say hello again")
-    status, admission, known_error, pool_id = row
-    if admission == Admission.REVOKED.value:
-        return Refused("runner_revoked", "the runner was revoked")
-    if status == RunnerStatus.OFFLINE.value:
-        status = _after(status, RunnerEvent.HELLO)
-    observed = _after(status, RunnerEvent.FAULT) if error else _after(status, RunnerEvent.RECOVER)
-    encoded = msgspec.json.encode(metrics).decode()
-    _SEEN.run(connection, runner_id=runner_id, status=observed, error=error, metrics=encoded, now=now)
-    if observed != row[0] or error != known_error:
-        _tell(connection, runner_id, pool_id)
-    return attempts.renew(connection, runner_id, leases, now)
+    return heartbeat_many(connection, (Heartbeat(runner_id, leases, metrics, error),), now)[0]
+
+
+def heartbeat_many(connection: Connection, beats: Sequence[Heartbeat], now: int) -> list[list[Directive] | Refused]:
+    """Take the heartbeats of many runners in one transaction, each on its own merits."""
+    known = {
+        row[0]: row[1:] for row in _FOR_HEARTBEATS.rows(connection, ids=sorted({beat.runner_id for beat in beats}))
+    }
+    seen: dict[str, tuple[Value, ...]] = {}
+    refused: dict[int, Refused] = {}
+    for index, beat in enumerate(beats):
+        row = known.get(beat.runner_id)
+        if row is None:
+            refused[index] = Refused("not_found", "the runner is not known; it should say hello again")
+        elif row[1] == Admission.REVOKED.value:
+            refused[index] = Refused("runner_revoked", "the runner was revoked")
+        else:
+            there = _after(row[0], RunnerEvent.HELLO) if row[0] == RunnerStatus.OFFLINE.value else row[0]
+            observed = _after(there, RunnerEvent.FAULT if beat.error else RunnerEvent.RECOVER)
+            seen[beat.runner_id] = (observed, beat.error, _encode(beat.metrics).decode(), now, beat.runner_id)
+    _SEEN.run(connection, [seen[runner_id] for runner_id in sorted(seen)])
+    for runner_id, (observed, error, *_) in seen.items():
+        status, _, known_error, pool_id = known[runner_id]
+        if observed != status or error != known_error:
+            _tell(connection, runner_id, pool_id)
+    accepted = [(beat.runner_id, beat.leases) for index, beat in enumerate(beats) if index not in refused]
+    renewed = iter(attempts.renew_many(connection, accepted, now))
+    return [refused[index] if index in refused else next(renewed) for index in range(len(beats))]
 
 
 def report(connection: Connection, runner_id: str, status: str, error: str, now: int) -> Refused | None:
     """Take a simple client's word on its own state; ``offline`` gives back what it has not started."""
-    row = _FOR_HEARTBEAT.row(connection, runner_id=runner_id)
+    row = _FOR_REPORT.row(connection, runner_id=runner_id)
     if row is None:
         return Refused("not_found", "the runner is not known")
     if status == RunnerStatus.OFFLINE.value:
         return leave(connection, runner_id, now)
-    encoded = msgspec.json.encode(Metrics()).decode()
-    _SEEN.run(connection, runner_id=runner_id, status=status, error=error, metrics=encoded, now=now)
+    _SEEN.run(connection, [(status, error, _encode(Metrics()).decode(), now, runner_id)])
     _tell(connection, runner_id, row[3])
     return None
 
 
 def leave(connection: Connection, runner_id: str, now: int) -> Refused | None:
     """A runner leaves on purpose: offline at once, its unstarted claims go back."""
-    row = _FOR_HEARTBEAT.row(connection, runner_id=runner_id)
+    row = _FOR_REPORT.row(connection, runner_id=runner_id)
     if row is None:
         return Refused("not_found", "the runner is not known")
     _SET_STATUS.run(connection, runner_id=runner_id, status=RunnerStatus.OFFLINE.value, error="")

@@ -15,7 +15,7 @@ from ostler.protocol.v1.fleet_messages import (
     RunnersQuery,
     UpdatePoolRequest,
 )
-from ostler.protocol.v1.runner_messages import HelloRequest, Metrics
+from ostler.protocol.v1.runner_messages import HelloRequest, LeaseRef, Metrics
 from ostler.scheduling.demand import RunnerFacts
 from ostler.store import admissions, claims, enrolment, jobs, leadership, pools, runners, sign_in, tokens
 from ostler.store.database import Database
@@ -332,5 +332,27 @@ def test_databases_satisfy_the_protocol(in_world: Play) -> None:
     async def scene(world: World) -> None:
         database: Database = world.database
         await database.check()
+
+    in_world(scene)
+
+
+def test_heartbeats_of_one_moment_are_answered_each_on_its_own(in_world: Play) -> None:
+    async def scene(world: World) -> None:
+        alpha, beta = await world.runner("alpha"), await world.runner("beta")
+        await world.submit()
+        claim = await world.claimed(beta)
+        mine = [LeaseRef(claim.job_id, claim.fence)]
+        beats = [
+            runners.Heartbeat("rnr_x", [], Metrics()),
+            runners.Heartbeat(alpha, mine, Metrics(), "no disk"),
+            runners.Heartbeat(beta, mine, Metrics()),
+            runners.Heartbeat(alpha, [], Metrics()),
+        ]
+        unknown, foreign, own, again = await world.run(runners.heartbeat_many, beats, world.now)
+        assert code_of(unknown) == "not_found"
+        assert [each.action for each in kept(foreign)] == ["abandon"]
+        assert kept(own) == []
+        assert kept(again) == []
+        assert kept(await world.read(runners.get, alpha)).error == "", "what it said last counts"
 
     in_world(scene)

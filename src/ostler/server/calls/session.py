@@ -4,12 +4,14 @@ from typing import Any
 
 from ostler import __version__
 from ostler.domain.lease import HEARTBEAT_SECONDS
+from ostler.domain.machine import Refused
 from ostler.effects import Effects
 from ostler.protocol.problem import problem
 from ostler.protocol.v1.fleet_messages import StatusRequest
 from ostler.protocol.v1.runner_messages import (
     PROTOCOL_VERSION,
     ByeRequest,
+    Directive,
     HeartbeatReply,
     HeartbeatRequest,
     HelloReply,
@@ -21,6 +23,8 @@ from ostler.protocol.v1.table import BYE, HEARTBEAT, HELLO
 from ostler.server.call import Call, Handlers, Refusal, accepted
 from ostler.store import runners
 from ostler.store.database import Database
+from ostler.store.gathering import Gathering
+from ostler.store.runners import Heartbeat
 
 CAPABILITIES = ["held-polls", "finish-and-claim", "log-frames-1"]
 
@@ -34,6 +38,10 @@ class SessionCalls:
     def __init__(self, database: Database, effects: Effects) -> None:
         self._database = database
         self._effects = effects
+        # Each of thousands of runners sends one every few seconds: those of one moment share a transaction.
+        self._heartbeats: Gathering[Heartbeat, list[Directive] | Refused] = Gathering(
+            database, runners.heartbeat_many, effects.clock.now
+        )
 
     def handlers(self) -> Handlers:
         """The rows served here."""
@@ -68,11 +76,8 @@ class SessionCalls:
     async def heartbeat(self, call: Call[HeartbeatRequest]) -> HeartbeatReply:
         """Renew all leases at once."""
         body = call.body
-        now = self._effects.clock.now()
-        directives = await self._database.run(
-            runners.heartbeat, call.runner.runner_id, body.leases, body.metrics, body.error, now
-        )
-        return HeartbeatReply(accepted(directives))
+        beat = Heartbeat(call.runner.runner_id, body.leases, body.metrics, body.error)
+        return HeartbeatReply(accepted(await self._heartbeats.ask(beat)))
 
     async def bye(self, call: Call[ByeRequest]) -> None:
         """Put the runner offline."""
