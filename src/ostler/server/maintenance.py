@@ -23,6 +23,7 @@ from ostler.store import (
     outbox,
     queue,
     runners,
+    runs,
     sign_in,
     submissions,
     tokens,
@@ -131,7 +132,7 @@ class Maintenance:
         return False
 
     async def keep_house(self) -> bool:
-        """Forget what has served its time: expired credentials, old keys, logs past their retention."""
+        """Forget what has served its time: expired credentials, old keys, runs and logs past their retention."""
         now = self._effects.clock.now()
         await self._database.run(_forget_expired, now)
         expired = await self._database.read(logs.expired, now - self._retention, _AT_ONCE)
@@ -139,7 +140,10 @@ class Maintenance:
             await self._blobs.delete(segment.blob_key)
         if expired:
             await self._database.run(logs.forget, expired)
-        return len(expired) >= _AT_ONCE
+        # A run outlives the key of its submission, which names it.
+        before = now - max(self._retention, _KEYS_KEPT_MICROS)
+        forgotten = await self._database.run(runs.forget_ended, before, _AT_ONCE)
+        return len(expired) >= _AT_ONCE or forgotten >= _AT_ONCE
 
 
 def _counted(connection: Connection) -> tuple[int, dict[str, int]]:

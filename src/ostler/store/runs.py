@@ -24,6 +24,27 @@ _JOBS_OF_PAGE = Sql(
 )
 _COUNTS = Sql("SELECT state, count(*) FROM runs WHERE state [among states] GROUP BY state")
 _OPEN_STATES: Final = ("queued", "running", "cancelling")
+_ENDED_STATES: Final = ("succeeded", "failed", "cancelled")
+_OLDEST = Sql(
+    "SELECT id FROM (SELECT id, finished_at FROM runs WHERE state = :state ORDER BY id LIMIT :most) AS oldest"
+    " WHERE finished_at < :before"
+)
+_WITH_LOGS = Sql(
+    "SELECT DISTINCT j.run_id FROM jobs j JOIN log_segments s ON s.job_id = j.id WHERE j.run_id [among ids]"
+)
+_JOBS_OF_RUNS = Sql("SELECT id FROM jobs WHERE run_id [among ids]")
+_FORGET_JOBS = (
+    Sql(
+        "DELETE FROM outbox WHERE id IN (SELECT 'seal_log/' || job_id || '/' || fence FROM attempts"
+        " WHERE job_id [among ids])"
+    ),
+    Sql("DELETE FROM log_chunks WHERE job_id [among ids]"),
+    Sql("DELETE FROM steps WHERE job_id [among ids]"),
+    Sql("DELETE FROM attempts WHERE job_id [among ids]"),
+    Sql("DELETE FROM job_specs WHERE job_id [among ids]"),
+    Sql("DELETE FROM jobs WHERE id [among ids]"),
+)
+_FORGET_RUNS = Sql("DELETE FROM runs WHERE id [among ids]")
 
 
 def get(connection: Connection, run_id: str) -> RunView | Refused:
@@ -98,6 +119,27 @@ def cancel(connection: Connection, run_id: str, reason: str, now: int) -> RunVie
 def open_counts(connection: Connection) -> dict[str, int]:
     """Return how many runs have not ended, by state; the cost grows with their number."""
     return {row[0]: row[1] for row in _COUNTS.rows(connection, states=list(_OPEN_STATES))}
+
+
+def forget_ended(connection: Connection, before: int, limit: int = 500) -> int:
+    """Delete runs that ended before a time and whose logs are in no blob any more; return how many.
+
+    Only the oldest runs are looked at: ids follow time, so what ended long ago is among them.
+    """
+    oldest = [
+        str(row[0])
+        for state in _ENDED_STATES
+        for row in _OLDEST.rows(connection, state=state, most=limit, before=before)
+    ]
+    kept = {row[0] for row in _WITH_LOGS.rows(connection, ids=oldest)} if oldest else set[str]()
+    forgotten = [run_id for run_id in oldest if run_id not in kept][:limit]
+    if forgotten:
+        job_ids = [str(row[0]) for row in _JOBS_OF_RUNS.rows(connection, ids=forgotten)]
+        for statement in _FORGET_JOBS:
+            statement.run(connection, ids=job_ids)
+        _FORGET_RUNS.run(connection, ids=forgotten)
+        hint(connection, "runs")
+    return len(forgotten)
 
 
 @cache

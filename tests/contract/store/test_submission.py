@@ -7,7 +7,7 @@ from ostler.domain.job import JobKind
 from ostler.domain.run import RunState
 from ostler.protocol.v1.fleet_messages import CreatePoolRequest, UpdatePoolRequest
 from ostler.protocol.v1.run_messages import QueueQuery, RunsQuery
-from ostler.store import demands, jobs, pools, queue, runs, submissions
+from ostler.store import demands, jobs, logs, pools, queue, runs, submissions
 from tests.contract.store.world import World, code_of, kept, spec, there
 
 Play = Callable[[Callable[[World], Coroutine[None, None, None]]], None]
@@ -136,5 +136,26 @@ def test_heads_are_the_fronts_of_classes(in_world: Play) -> None:
         heads = await world.read(demands.heads, [*classes, "dem_unknown"])
         assert sorted(head.urgency for head in heads.values()) == [-2, 0]
         assert await world.run(demands.forget_unused, world.now + 1) == 0
+
+    in_world(scene)
+
+
+def test_ended_runs_are_forgotten_with_all_their_rows_once_their_logs_are(in_world: Play) -> None:
+    async def scene(world: World) -> None:
+        runner = await world.runner()
+        submitted = await world.submit()
+        waiting = await world.submit()
+        claim = await world.running(runner)
+        kept(await world.finish(claim))
+        segment = logs.Segment(first_offset=0, length=0, first_line=1, newlines=0, blob_key="k", stored_bytes=0)
+        assert await world.run(logs.seal, claim.job_id, claim.fence, segment, world.now)
+        assert await world.run(runs.forget_ended, world.now) == 0, "it has only just ended"
+        world.wait(10)
+        assert await world.run(runs.forget_ended, world.now) == 0, "its log is still there"
+        await world.run(logs.forget, await world.read(logs.expired, world.now))
+        assert await world.run(runs.forget_ended, world.now) == 1
+        assert code_of(await world.read(runs.get, submitted.run_id)) == "not_found"
+        assert code_of(await world.read(jobs.get, submitted.job_id)) == "not_found"
+        assert kept(await world.read(runs.get, waiting.run_id)).state.value == "queued"
 
     in_world(scene)
