@@ -1,6 +1,7 @@
 """Chromium and the pages that it looks at."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -8,10 +9,11 @@ from pathlib import Path
 from typing import Literal, cast
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Page, StorageState, sync_playwright
 
 from tests.parts.chromium import find_chromium
 from tests.parts.errors import PartMissing
+from tests.parts.installation import Installation
 
 ROOT = Path(__file__).parents[2]
 QUIET = [
@@ -52,9 +54,44 @@ def address() -> Iterator[str]:
         server.terminate()
 
 
+@pytest.fixture(scope="session")
+def site() -> Iterator[Installation]:
+    """A real installation with two runners, for the tests that do not stop at the pages."""
+    with Installation() as installation:
+        installation.up(runners=2, OSTLER_AGENT_NAME="builder")
+        for number in (1, 2):
+            installation.until_idle(f"builder-{number}")
+        yield installation
+
+
+@pytest.fixture(scope="session")
+def session(browser: Browser, site: Installation) -> StorageState:
+    """The cookie of a browser that has signed in."""
+    token = site.post("/api/v1/tokens", {"kind": "api", "name": "a browser"})["secret"]
+    context = browser.new_context(base_url=site.url)
+    page = context.new_page()
+    page.goto("/sign-in")
+    page.get_by_label("Access token").fill(token)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs")
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def open_real(browser: Browser, site: Installation, session: StorageState) -> Iterator[OpenPage]:
+    """Opens a page of the installation, signed in; complains as `open_page` does."""
+    yield from _opener(browser, site.url, session)
+
+
 @pytest.fixture
 def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
     """Opens a page of the fake server; fails the test on any script error or broken security policy."""
+    yield from _opener(browser, address, None)
+
+
+def _opener(browser: Browser, address: str, state: StorageState | None) -> Iterator[OpenPage]:
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -66,12 +103,13 @@ def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
             locale="en-GB",
             base_url=address,
             has_touch=width < 500,
+            storage_state=state,
         )
         contexts.append(context)
         context.set_default_timeout(10_000)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda said: complaints.append(said.text) if _is_complaint(said) else None)
         page.goto(path)
         page.wait_for_selector(wait)
         return page
@@ -80,6 +118,11 @@ def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+def _is_complaint(said: ConsoleMessage) -> bool:
+    """A browser also complains of a page that says what is wrong with a form (422) or with a token (401)."""
+    return said.type == "error" and not re.search(r"status of (401|422)", said.text)
 
 
 def log_page(job: str, hash_: str = "") -> str:

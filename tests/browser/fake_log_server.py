@@ -42,10 +42,13 @@ PAGES = {
     "queue": ("queue", sample_views.QUEUE),
     "pools": ("pools", sample_views.POOLS_VIEW),
     "pools/pool_2": ("pool", sample_views.POOL),
+    "pools/new": ("pool_new", sample_views.NEW_POOL),
+    "pools/pool_2/tokens": ("pool_token", sample_views.POOL_TOKEN),
     "runners": ("runners", sample_views.RUNNERS),
     "runners/rnr_2": ("runner", sample_views.RUNNER),
     "problem": ("problem", sample_views.PROBLEM),
     "sign-in": ("sign_in", sample_views.SIGN_IN),
+    "sign-in/code": ("sign_in", sample_views.SIGN_IN_LINK),
     "api": ("api", reference_view()),
     **{f"runs/run_1/jobs/{job}": ("run", view) for job, view in sample_views.RUN_VIEWS.items()},
 }

@@ -1,12 +1,15 @@
 """Views with believable content, for looking at pages without a server behind them."""
 
 from ostler.server.pages.views import (
+    Button,
     Choice,
     JobView,
     Link,
     NearRunner,
+    NewPoolView,
     PoolRow,
     PoolsView,
+    PoolTokenView,
     PoolView,
     Problem,
     ProblemView,
@@ -279,14 +282,22 @@ POOL = PoolView(
     facts=(("Isolation", "sandbox"), ("Job kinds", "ci, deployment")),
     runners=RUNNER_ROWS[:2],
     waiting=WAITING[1:],
-    join_commands=JOIN,
+    buttons=(
+        Button(text="Make default", action="/pools/pool_2/default"),
+        Button(text="Disable", action="/pools/pool_2/disable", danger=True),
+    ),
+    can_join=True,
 )
 RUNNER = RunnerView(
     runner=RUNNER_ROWS[0],
     capabilities=(("git", "2.47.1"), ("docker", "29.1.0")),
     system=(("Operating system", "Debian 13"), ("Cores", "8"), ("Memory", "31 GiB")),
     recent=RUNS.rows[2:6],
+    buttons=(Button(text="Pause", action="/runners/rnr_2/pause"), Button(text="Drain", action="/runners/rnr_2/drain")),
 )
+NEW_POOL = NewPoolView(name="x", problems={"name": "A name has 3 to 64 characters, this one has 1."})
+POOL_TOKEN = PoolTokenView(pool=BUILD, secret="ostr_v8Yw", commands=JOIN, uses=2, expires_at=NOW)
+SIGN_IN_LINK = SignInView(code="one-time-code")
 PROBLEM = ProblemView(
     404,
     Problem(
