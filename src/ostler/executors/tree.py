@@ -2,7 +2,8 @@
 
 Descent finds everything as long as the supervisor, a subreaper, lives. After its death orphans belong to nobody, and
 the marker variable is what still tells them from the host's own processes. A process can shed the marker by clearing
-its environment; only a cgroup holds against that.
+its environment; only a cgroup holds against that. Where there is no /proc nothing is found, and nobody is killed who
+was not known by his number.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_ROUNDS, _PATIENCE_MS = 1_000, 5_000
+_ROUNDS, _PATIENCE_MS, _LOOK_AGAIN_MS = 1_000, 5_000, 5
 
 MARKER = "OSTLER_ATTEMPT"
 """The variable that every process of a job carries; its value is ``<job id>.<fence>``."""
@@ -51,24 +52,32 @@ def kill_marked(attempt: str) -> None:
 def kill_all(living: Callable[[], list[int]]) -> bool:
     """Kill what is listed, list again until nothing is, and wait for each to be gone; say whether that came about."""
     for _ in range(_ROUNDS):
-        handles = [handle for pid in living() if (handle := _kill_with_handle(pid)) is not None]
-        if not handles:
+        pids = living()
+        if not pids:
             return True
-        for handle in handles:
-            waiting = select.poll()
-            waiting.register(handle, select.POLLIN)
-            waiting.poll(_PATIENCE_MS)
-            os.close(handle)
+        for handle in [_kill_with_handle(pid) for pid in pids]:
+            _await_end(handle)
     return not living()
 
 
 def _kill_with_handle(pid: int) -> int | None:
+    """Kill a process; return what becomes readable when it is gone, if the system has that."""
     try:
         handle = os.pidfd_open(pid)
-    except OSError:
-        return None
+    except (OSError, AttributeError):
+        handle = None
     kill(pid)
     return handle
+
+
+def _await_end(handle: int | None) -> None:
+    waiting = select.poll()
+    if handle is None:
+        waiting.poll(_LOOK_AGAIN_MS)
+        return
+    waiting.register(handle, select.POLLIN)
+    waiting.poll(_PATIENCE_MS)
+    os.close(handle)
 
 
 def kill(pid: int) -> None:

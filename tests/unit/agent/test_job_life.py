@@ -4,8 +4,11 @@ import asyncio
 
 import pytest
 
-from ostler.agent.supervision import JobResult
+from ostler.agent.journal import Entry
+from ostler.agent.order import job_order
+from ostler.agent.supervision import JobResult, Network
 from ostler.domain.job import JobKind
+from ostler.protocol.v1.spec import JobSpec, StepSpec
 from tests.unit.agent.control_plane import ControlPlane, Fault
 from tests.unit.agent.fakes import Bench, FakeSupervisor, patient
 from tests.unit.client.simulated import simulate
@@ -40,6 +43,32 @@ def test_two_syncs_a_job_and_the_next_claim_comes_with_the_result() -> None:
             assert bench.disk.syncs == 2 * len(jobs)
             assert len([poll for poll in plane.polls if poll.wait_ms == 0]) == len(jobs)
             assert len([poll for poll in plane.polls if poll.wait_ms]) <= 2
+
+    simulate(scenario)
+
+
+def test_a_short_job_costs_a_start_and_a_result() -> None:
+    async def scenario() -> None:
+        async with Bench() as bench:
+            job = await bench.plane.submit("hello", "echo hello")
+            await bench.plane.until(lambda: job.result)
+            assert bytes(job.log) == b"echo hello\n"
+            assert sorted(job.events) == [1, 2]
+            calls = bench.plane.calls
+            assert (calls["start"], calls["finish"], calls["append_log"], calls["events"]) == (1, 1, 0, 0)
+
+    simulate(scenario)
+
+
+def test_a_carried_log_that_was_refused_is_sent_by_itself() -> None:
+    async def scenario() -> None:
+        plane = ControlPlane()
+        plane.faults["finish"].append(Fault("problem", "log_incomplete", expected=0))
+        async with Bench(plane):
+            job = await plane.submit("hello", "echo hello")
+            await plane.until(lambda: job.result)
+            assert bytes(job.log) == b"echo hello\n"
+            assert plane.calls["append_log"] == 1
 
     simulate(scenario)
 
@@ -384,5 +413,24 @@ def test_below_the_disk_floor_no_job_is_claimed() -> None:
             bench.disk.free = 1 << 30
             await bench.plane.until(lambda: job.result)
             await bench.plane.until(lambda: not bench.plane.heartbeats[-1].error)
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("wish", ["full", "none"])
+@pytest.mark.parametrize("allowed", ["full", "none"])
+def test_of_the_jobs_and_the_runners_network_the_stricter_wins(wish: Network, allowed: Network) -> None:
+    spec = JobSpec(name="job", steps=[StepSpec(name="step", argv=["true"])], network=wish)
+    entry = Entry("job_1", 1, "granted", start_key="start", finish_key="finish")
+    order = job_order(entry, spec, {}, "process", allowed)
+    assert order.network == ("full" if wish == allowed == "full" else "none")
+
+
+def test_a_runner_without_a_network_gives_its_jobs_none() -> None:
+    async def scenario() -> None:
+        async with Bench(job_network="none") as bench:
+            job = await bench.plane.submit("hello")
+            await bench.plane.until(lambda: job.result)
+            assert bench.supervisors.launched[0].network == "none"
 
     simulate(scenario)

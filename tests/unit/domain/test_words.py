@@ -8,6 +8,7 @@ from ostler.domain.labels import checked_labels
 from ostler.domain.machine import Refused
 from ostler.domain.pool import PoolStatus, checked_name, status
 from ostler.domain.runner import RunnerStatus
+from ostler.domain.size import parse_size
 
 LONGEST = (2**63 - 1) // 1000
 
@@ -100,3 +101,29 @@ def test_the_status_of_a_pool_follows_from_its_runners() -> None:
     assert status([offline], ever_live=True, disabled=False) is PoolStatus.OFFLINE
     assert status([offline, idle], ever_live=True, disabled=False) is PoolStatus.HEALTHY
     assert status([idle], ever_live=True, disabled=True) is PoolStatus.DISABLED
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("512", 512),
+        ("512MiB", 512 << 20),
+        ("1GiB", 1 << 30),
+        ("1.5 GiB", 3 << 29),
+        ("2kb", 2000),
+        ("3mb", 3_000_000),
+        ("7 B", 7),
+    ],
+)
+def test_sizes_have_a_unit(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    "text", ["", "MiB", "-1", "1 TiB", "1.MiB.", ".5GiB", "1.x GiB", "1e3", "٣MiB", "1 2", "1MiBMiB"]
+)
+def test_what_is_no_size_is_refused(text: str) -> None:
+    refused = parse_size(text)
+    assert isinstance(refused, Refused)
+    assert refused.code == "size_malformed"

@@ -104,14 +104,7 @@ def _open(parent: int, name: str) -> int:
     try:
         descriptor = os.open(name, _DIRECTORY, dir_fd=parent)
     except PermissionError:
-        # A mode without the right to read: change it through a descriptor that needs none and names just this inode.
-        handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-        try:
-            if not stat.S_ISDIR(os.fstat(handle).st_mode):
-                raise
-            os.chmod(f"/proc/self/fd/{handle}", 0o700)
-        finally:
-            os.close(handle)
+        _unlock(parent, name)
         descriptor = os.open(name, _DIRECTORY, dir_fd=parent)
     try:
         if os.fstat(descriptor).st_mode & 0o700 != 0o700:
@@ -120,3 +113,20 @@ def _open(parent: int, name: str) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _unlock(parent: int, name: str) -> None:
+    """Give a directory the right to be read, and nothing that was put in its place meanwhile."""
+    if not hasattr(os, "O_PATH"):
+        os.chmod(name, 0o700, dir_fd=parent, follow_symlinks=False)  # which Linux cannot do
+        return
+    # Through a descriptor that needs no right and names just this inode.
+    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if not stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+        os.chmod(f"/proc/self/fd/{handle}", 0o700)
+    except FileNotFoundError as reason:
+        raise PermissionError(errno.EACCES, "without /proc a closed directory stays closed", name) from reason
+    finally:
+        os.close(handle)
