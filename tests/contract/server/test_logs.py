@@ -1,6 +1,7 @@
 """Logs as clients read them: ranges over sealed and live parts, streams that resume, search, and hostile frames."""
 
 import asyncio
+import base64
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -40,6 +41,28 @@ async def _writing(installation: Installation) -> Writing:
     person, runner = await installation.user(), await installation.runner()
     await person.submit()
     return Writing(runner, await runner.work())
+
+
+def test_a_result_carries_the_last_of_the_log_and_of_the_steps(served: Served) -> None:
+    async def scene(installation: Installation) -> None:
+        person, job = await installation.user(), await _writing(installation)
+        frames = base64.b64encode(frames_of(b"first\n", b"second\n")).decode()
+        step = {"sequence": 1, "step": 0, "name": "say", "state": "running"}
+        ended = {**step, "sequence": 2, "state": "succeeded", "duration_ms": 5, "exit_code": 0}
+        damaged = {"log": base64.b64encode(b"OLF" + b"?" * 60).decode()}
+        refused = await job.runner.finish(job.claim, 13, 2, **damaged)
+        assert (refused.status, refused.json()["code"], refused.json()["expected"]) == (409, "log_incomplete", 0)
+        for _ in range(2):
+            reply = await job.runner.finish(job.claim, 13, 2, log=frames, events=[step, ended])
+            assert (reply.status, reply.json()["state"]) == (200, "succeeded")
+        lines = (await person.get(f"/api/v1/jobs/{job.job_id}/log?from_line=1&lines=9")).json()
+        assert [line[0] for line in lines["lines"]] == ["first", "second"]
+        assert lines["complete"]
+        (seen,) = (await person.get(f"/api/v1/jobs/{job.job_id}")).json()["steps"]
+        assert (seen["state"], seen["exit_code"]) == ("succeeded", 0)
+        assert seen["started_at"] < seen["finished_at"]
+
+    served(scene)
 
 
 def test_ranges_are_read_over_sealed_and_live_parts(served: Served) -> None:
