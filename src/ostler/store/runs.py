@@ -7,23 +7,31 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from ostler.domain.job import JobEvent
+from ostler.domain.job import JobEvent, JobState
 from ostler.domain.machine import Refused
 from ostler.domain.run import RunState
 from ostler.protocol.v1.run_messages import RunsQuery, RunsReply, RunSummary, RunView
 from ostler.store import jobs
 from ostler.store.database import hint
 from ostler.store.sql import Sql
-from ostler.store.transitions import ENDED_JOB, Change, decide, failure_from, load_run, write
+from ostler.store.transitions import ALONE, ENDED_JOB, Change, decide, failure_from, load_run, write
 
 _GET = Sql("SELECT id, name, state, created_at, submitted_by, started_at, finished_at FROM runs WHERE id = :run_id")
 _JOBS_OF_PAGE = Sql(
-    "SELECT j.run_id, j.failure, coalesce(a.runner_name, '') FROM jobs j"
+    "SELECT j.run_id, j.failure, coalesce(a.runner_name, ''), j.state, j.started_at, j.siblings FROM jobs j"
     " LEFT JOIN attempts a ON a.job_id = j.id AND a.fence = j.fence AND j.state <> 'queued'"
     " WHERE j.run_id [among ids] ORDER BY j.id"
 )
-_COUNTS = Sql("SELECT state, count(*) FROM runs WHERE state [among states] GROUP BY state")
-_OPEN_STATES: Final = ("queued", "running", "cancelling")
+_LONE = "SELECT j.run_id FROM attempts a JOIN jobs j ON j.id = a.job_id WHERE a.held = 1 AND j.siblings = 1 AND j.state"
+_ACTIVE = f"r.id IN (SELECT id FROM runs WHERE state = :state UNION ALL {_LONE} = :state)"
+_CONDITIONS: Final = {
+    "": "true",
+    "queued": f"r.state = :state AND r.id NOT IN ({_LONE} IN ('running', 'cancelling'))",
+    "running": _ACTIVE,
+    "cancelling": _ACTIVE,
+}
+"""How runs of a state are found, given that a run of one job is stored as queued until it ends."""
+
 _ENDED_STATES: Final = ("succeeded", "failed", "cancelled")
 _OLDEST = Sql(
     "SELECT id FROM (SELECT id, finished_at FROM runs WHERE state = :state ORDER BY id LIMIT :most) AS oldest"
@@ -53,12 +61,15 @@ def get(connection: Connection, run_id: str) -> RunView | Refused:
     if row is None:
         return Refused("not_found", f"there is no run {run_id!r}")
     _, name, state, created_at, submitted_by, started_at, finished_at = row
+    its_jobs = jobs.of_run(connection, run_id)
+    if state == RunState.QUEUED.value and len(its_jobs) == 1:
+        state, started_at = ALONE[its_jobs[0].state], its_jobs[0].started_at
     return RunView(
         id=run_id,
         name=name,
         state=RunState(state),
         created_at=created_at,
-        jobs=jobs.of_run(connection, run_id),
+        jobs=its_jobs,
         submitted_by=submitted_by,
         started_at=started_at,
         finished_at=finished_at,
@@ -67,7 +78,12 @@ def get(connection: Connection, run_id: str) -> RunView | Refused:
 
 def list_page(connection: Connection, query: RunsQuery) -> RunsReply:
     """Return a page of runs, newest first."""
-    sql = _page(state=bool(query.state), pool=bool(query.pool), search=bool(query.search), cursor=bool(query.cursor))
+    sql = _page(
+        condition=_CONDITIONS.get(query.state, "r.state = :state"),
+        pool=bool(query.pool),
+        search=bool(query.search),
+        cursor=bool(query.cursor),
+    )
     rows = sql.rows(
         connection,
         state=query.state,
@@ -78,18 +94,23 @@ def list_page(connection: Connection, query: RunsQuery) -> RunsReply:
     )
     page = rows[: query.limit]
     known: dict[str, tuple[str | None, str]] = {}
-    for run_id, failure, runner_name in _JOBS_OF_PAGE.rows(connection, ids=[row[0] for row in page]):
+    alone: dict[str, tuple[RunState, int | None]] = {}
+    for run_id, failure, runner_name, state, started_at, siblings in _JOBS_OF_PAGE.rows(
+        connection, ids=[row[0] for row in page]
+    ):
         before = known.get(run_id, (None, ""))
         known[run_id] = (before[0] or failure, before[1] or runner_name)
+        if siblings == 1:
+            alone[run_id] = ALONE[JobState(state)], started_at
     runs = [
         RunSummary(
             id=row[0],
             name=row[1],
-            state=RunState(row[2]),
+            state=alone[row[0]][0] if row[0] in alone else RunState(row[2]),
             created_at=row[3],
             pool_name=row[4],
             submitted_by=row[5],
-            started_at=row[6],
+            started_at=alone[row[0]][1] if row[0] in alone else row[6],
             finished_at=row[7],
             runner_name=known.get(row[0], (None, ""))[1],
             failure=failure_from(known.get(row[0], (None, ""))[0]),
@@ -116,11 +137,6 @@ def cancel(connection: Connection, run_id: str, reason: str, now: int) -> RunVie
     return get(connection, run_id)
 
 
-def open_counts(connection: Connection) -> dict[str, int]:
-    """Return how many runs have not ended, by state; the cost grows with their number."""
-    return {row[0]: row[1] for row in _COUNTS.rows(connection, states=list(_OPEN_STATES))}
-
-
 def forget_ended(connection: Connection, before: int, limit: int = 500) -> int:
     """Delete runs that ended before a time and whose logs are in no blob any more; return how many.
 
@@ -143,9 +159,8 @@ def forget_ended(connection: Connection, before: int, limit: int = 500) -> int:
 
 
 @cache
-def _page(*, state: bool, pool: bool, search: bool, cursor: bool) -> Sql:
-    conditions = ["true"]
-    conditions += ["r.state = :state"] if state else []
+def _page(*, condition: str, pool: bool, search: bool, cursor: bool) -> Sql:
+    conditions = [condition]
     conditions += ["r.pool_id IN (SELECT id FROM pools WHERE id = :pool OR name = :pool)"] if pool else []
     conditions += ["lower(r.name) LIKE :search ESCAPE '!'"] if search else []
     conditions += ["r.id < :cursor"] if cursor else []

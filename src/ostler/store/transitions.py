@@ -22,8 +22,9 @@ from ostler.domain.run import RunState, reduce
 from ostler.store.database import hint
 from ostler.store.sql import Fields, Insert, Sql, Update, Value
 
-_ALONE = {state: reduce((state,)) for state in JobState}
-"""The state of a run of one job, which nearly all runs are."""
+ALONE = {state: reduce((state,)) for state in JobState}
+"""The state of a run of one job, which nearly all runs are. Its row is written only when it is made and when it ends;
+what it does in between, its job says."""
 
 ENDED_JOB = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 _ENDED_RUN = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED})
@@ -128,6 +129,7 @@ _UPDATE_ATTEMPTS = Update(
         "exit_code": "bigint",
     },
 )
+_END_LONE_RUNS = Update("runs", {"id": "text"}, {"state": "text", "started_at": "bigint", "finished_at": "bigint"})
 _BEGIN_RUNS = Sql(
     "UPDATE runs SET state = :state, started_at = coalesce(started_at, CAST(:now AS BIGINT)) WHERE id [among ids]"
 )
@@ -348,11 +350,14 @@ def _attempt_row(job: Job, attempt: Attempt) -> tuple[Value, ...]:
 def _reduce_runs(connection: Connection, changes: Sequence[Change], now: int) -> None:
     by_state: dict[RunState, list[str]] = {}
     families: list[str] = []
+    lone: list[tuple[Value, ...]] = []
     for change in changes:
+        job = change.job
         if change.before.siblings > 1:
-            families.append(change.job.run_id)
-        elif (state := _ALONE[change.job.state]) is not _ALONE[change.before.job.state]:
-            by_state.setdefault(state, []).append(change.job.run_id)
+            families.append(job.run_id)
+        elif job.state in ENDED_JOB:
+            lone.append((ALONE[job.state].value, job.started_at, job.finished_at, job.run_id))
+    _END_LONE_RUNS.run(connection, lone)
     if families:
         # The lock comes first: whoever ends the last two jobs of a run at once must see each other.
         before = {str(row[0]): RunState(row[1]) for row in _LOCK_RUNS.rows(connection, ids=sorted(set(families)))}

@@ -98,7 +98,16 @@ def test_runs_are_listed_by_page_state_pool_and_name(in_world: Play) -> None:
         assert (await world.read(runs.list_page, RunsQuery(search="build%"))).runs == []
         assert len((await world.read(runs.list_page, RunsQuery(pool="hosted"))).runs) == 5
         assert (await world.read(runs.list_page, RunsQuery(pool="nowhere"))).runs == []
-        assert await world.read(runs.open_counts) == {"queued": 4, "running": 1}
+        assert len((await world.read(runs.list_page, RunsQuery(state="queued"))).runs) == 4
+        shown = kept(await world.read(runs.get, claim.run_id))
+        assert (shown.state, shown.started_at) == (RunState.RUNNING, shown.jobs[0].started_at)
+        kept(await world.run(runs.cancel, claim.run_id, "", world.now))
+        assert (await world.read(runs.list_page, RunsQuery(state="running"))).runs == []
+        stopping = (await world.read(runs.list_page, RunsQuery(state="cancelling"))).runs
+        assert [(run.id, run.state) for run in stopping] == [(claim.run_id, RunState.CANCELLING)]
+        kept(await world.finish(claim, conclusion="cancelled"))
+        ended = (await world.read(runs.list_page, RunsQuery(state="cancelled"))).runs
+        assert [(run.id, run.started_at is not None) for run in ended] == [(claim.run_id, True)]
         assert code_of(await world.read(runs.get, "run_unknown")) == "not_found"
         assert code_of(await world.read(jobs.get, "job_unknown")) == "not_found"
 
