@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     P = ParamSpec("P")
 
-_READ_BYTES = 256 << 10
+_READ_BYTES = 128 << 10
 _PIPE_BYTES = 1 << 20
 _WATCH_MS = 1_000
 _SHOWN = 10

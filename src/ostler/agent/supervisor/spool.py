@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FLUSH_MS = 20
 _TAIL_BYTES = 256 << 10
+_FRAME_BYTES = 128 << 10
+"""Larger ones are no faster, and a flooding job's supervisor holds several copies of one."""
 
 
 class Spool:
@@ -40,7 +42,7 @@ class Spool:
 
     def __init__(self, directory: Directory, secrets: list[str], limit: int) -> None:
         self._descriptor: int = directory.create("spool", os.O_APPEND | os.O_TRUNC)
-        self._writer: LogWriter = LogWriter()
+        self._writer: LogWriter = LogWriter(frame_text=_FRAME_BYTES)
         tail = min(_TAIL_BYTES, limit // 4)
         self._cap: LogCap | None = LogCap(limit - tail, tail) if limit else None
         self._open_line: bool = False
