@@ -105,7 +105,7 @@ class RunnerIdentity:
             token = self._token_source()
             candidate = self._load(CANDIDATE_PATH)
             if candidate is None or candidate.token_digest != _digest(token):
-                candidate = self._create(token)
+                candidate = self._create(token, candidate)
             identity = await self._register(candidate, token)
             self._access_token = ""
         self._identity = identity
@@ -125,9 +125,10 @@ class RunnerIdentity:
             self._log.error("identity_unreadable", file=path, reason=str(error))
             return None
 
-    def _create(self, token: str) -> Identity:
+    def _create(self, token: str, unanswered: Identity | None) -> Identity:
+        """Prepare an enrolment. One that was not answered is under way with its key pair and may arrive after this."""
         identity = Identity(
-            private_key=_encoded(self._effects.random.randbytes(32)),
+            private_key=unanswered.private_key if unanswered else _encoded(self._effects.random.randbytes(32)),
             enrol_key=self._effects.ids.new("enr"),
             token_digest=_digest(token),
         )
@@ -185,14 +186,19 @@ class RunnerIdentity:
         return self._identity is not None
 
     async def _renew(self) -> None:
-        if self._identity is None:
-            raise RuntimeError("an access token was asked for before the enrolment")
-        try:
-            reply = await self._exchange(self._identity)
-        except ProblemError as error:
-            if error.code != "assertion_refused" or not self._learn_skew():
-                raise
-            reply = await self._exchange(self._identity)
+        reply = None
+        while reply is None:
+            identity = self._identity
+            if identity is None:
+                raise RuntimeError("an access token was asked for before the enrolment")
+            try:
+                reply = await self._exchange(identity)
+            except ProblemError as error:
+                enrolled_again = self._identity is not identity
+                if not enrolled_again and (error.code != "assertion_refused" or not self._learn_skew()):
+                    raise
+            else:
+                reply = reply if self._identity is identity else None
         life = reply.expires_in_ms / 1000
         now = self._effects.clock.monotonic()
         self._access_token = reply.access_token

@@ -57,7 +57,7 @@ class RunnerKeys(msgspec.Struct, frozen=True):
 
 
 def enrol(connection: Connection, request: EnrolRequest, runner_id: str, now: int) -> EnrolReply | Refused:
-    """Turn a registration token into a runner; the same key and public key get the same runner again."""
+    """Turn a registration token into a runner; the same public key gets the same runner again."""
     labels = checked_labels(request.labels)
     if isinstance(labels, Refused):
         return labels
@@ -70,7 +70,7 @@ def enrol(connection: Connection, request: EnrolRequest, runner_id: str, now: in
     same = _SAME_NAME.row(connection, pool_id=pool_id, name=request.name)
     if (
         same is not None
-        and same[2] == request.key
+        and _is_answered_by(same, request)
         and _KEY_OF.row(connection, runner_id=same[0], public_key=request.public_key)
     ):
         return EnrolReply(same[0], pool_id, pool_name)
@@ -86,6 +86,15 @@ def enrol(connection: Connection, request: EnrolRequest, runner_id: str, now: in
         _REMOVE.run(connection, runner_id=same[0])
     _insert(connection, request, runner_id, pool_id, labels, now)
     return EnrolReply(runner_id, pool_id, pool_name)
+
+
+def _is_answered_by(same: Fields, request: EnrolRequest) -> bool:
+    """Whether who holds this public key is already the runner that the request asks for.
+
+    An applicant whose request was not answered may ask again with another token, under another idempotency key but with
+    the same public key; then the earlier request may arrive last, and must not replace whom the later one made.
+    """
+    return same[2] == request.key or same[3] != Admission.REVOKED.value
 
 
 def _is_live(same: Fields) -> bool:

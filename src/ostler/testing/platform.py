@@ -103,8 +103,8 @@ class Platform:
     async def settle(self) -> None:
         """Heal everything and wait until all that was promised has happened.
 
-        A runner that stays away is given a new registration token, as people do: when an enrolment that was overtaken
-        by a later one arrives last, the one is accepted and the other's token used up.
+        A runner that stays revoked is given a new registration token, as people do: the one that they gave it before
+        they revoked it may have been used too early. Nobody else needs help to return.
         """
         repair = self.world.loop.time() + _REPAIR_SECONDS
         self.people.undo([agent.name for agent in self.agents])
@@ -116,7 +116,7 @@ class Platform:
             await asyncio.sleep(_LOOK_SECONDS)
             if self.world.loop.time() > repair:
                 repair += _REPAIR_SECONDS
-                for name in self._missing():
+                for name in self._revoked():
                     self._renounce(name)
 
     async def calm(self) -> None:
@@ -216,6 +216,9 @@ class Platform:
         views = self.database.read_now(runners.facts)
         here = {facts.name for facts in views if facts.status == "idle" and facts.admission == "active"}
         return [agent.name for agent in self.agents if agent.name not in here]
+
+    def _revoked(self) -> list[str]:
+        return [facts.name for facts in self.database.read_now(runners.facts) if facts.admission == "revoked"]
 
     def _unsettled(self) -> str:
         views = self.database.read_now(runners.facts)

@@ -103,6 +103,23 @@ def test_names_are_distinct_and_a_pool_may_admit_one_process(in_world: Play) -> 
     in_world(scene)
 
 
+def test_an_enrolment_that_was_overtaken_by_its_repetition_with_another_token_replaces_nobody(in_world: Play) -> None:
+    async def scene(world: World) -> None:
+        first = world.enrolment(await world.token(uses=1), "alpha", key="first-key")
+        again = world.enrolment(await world.token(uses=1), "alpha", key="second-key")
+        assert kept(await world.run(enrolment.enrol, again, "rnr_again", world.now)).runner_id == "rnr_again"
+        assert kept(await world.run(enrolment.enrol, first, "rnr_first", world.now)).runner_id == "rnr_again"
+        assert there(await world.read(enrolment.keys, "rnr_again")).admission is Admission.ACTIVE
+
+        # Revoked, it is let in again by a token that it has not used, and by no other.
+        assert await decision(world, "alpha", AdmissionRequest("revoke")) is Admission.REVOKED
+        used = msgspec.structs.replace(again, key="third-key")
+        assert code_of(await world.run(enrolment.enrol, used, "rnr_used", world.now)) == "registration_refused"
+        assert kept(await world.run(enrolment.enrol, first, "rnr_first", world.now)).runner_id == "rnr_first"
+
+    in_world(scene)
+
+
 def test_an_assertion_is_used_once(in_world: Play) -> None:
     async def scene(world: World) -> None:
         uses = [world.run(enrolment.use_assertion, "rnr_1", "jti", world.now + SECOND) for _ in range(5)]

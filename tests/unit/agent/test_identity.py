@@ -7,6 +7,7 @@ import pytest
 
 from ostler.agent.errors import EnrolmentRefused
 from ostler.agent.identity import PATH, http_date
+from ostler.protocol.v1.runner_messages import EnrolReply, EnrolRequest, TokenReply, TokenRequest
 from tests.unit.agent.control_plane import REGISTRATION_TOKEN, ControlPlane, Fault
 from tests.unit.agent.fakes import Bench, FakeSupervisor, patient
 from tests.unit.client.simulated import LoopClock, simulate
@@ -53,6 +54,61 @@ def test_a_lost_enrolment_makes_no_second_runner_even_over_a_crash() -> None:
             await bench.agent.ready.wait()
             assert bench.plane.calls["enrol"] == 2
             assert len(bench.plane.enrolled) == 1
+
+    simulate(scenario)
+
+
+def test_an_enrolment_that_was_not_answered_is_repeated_with_its_key_pair_whatever_the_token() -> None:
+    async def scenario() -> None:
+        bench = Bench()
+        bench.plane.faults["enrol"].append(Fault("lost_reply"))
+        async with bench:
+            await bench.plane.until(lambda: bench.plane.calls["enrol"] == 1)
+            bench.plane.tokens.add("new")
+            bench.token = "new"
+            await bench.restart()
+            await bench.agent.ready.wait()
+            first, second = bench.plane.enrolled
+            assert first.public_key == second.public_key
+            assert first.key != second.key
+
+    simulate(scenario)
+
+
+class LateRefusal(ControlPlane):
+    """Is asked for a token by whom it no longer knows, while that runner enrols again, and refuses it afterwards."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enrolling = self.asked = False
+
+    async def _enrol(self, message: EnrolRequest, runner: str, query: object) -> EnrolReply:
+        if self.enrolled:
+            self.enrolling = True
+            await self.until(lambda: self.asked)
+        return await super()._enrol(message, runner, query)
+
+    async def _access_token(self, message: TokenRequest, runner: str, query: object) -> TokenReply:
+        if self.enrolling and not self.asked:
+            self.asked = True
+            await self.poke()
+            await self.until(lambda: len(self.enrolled) == 2)
+        return await super()._access_token(message, runner, query)
+
+
+def test_a_refusal_that_is_about_who_the_runner_was_does_not_touch_who_it_is() -> None:
+    async def scenario() -> None:
+        plane = LateRefusal()
+        async with Bench(plane) as bench:
+            await bench.agent.ready.wait()
+            del plane.keys["rnr_0"]
+            plane.access.clear()
+            await plane.hang_up()
+            await plane.until(lambda: plane.asked)
+            await asyncio.sleep(120)
+            assert len(plane.enrolled) == 2
+            job = await plane.submit("for who it is")
+            await plane.until(lambda: job.result)
 
     simulate(scenario)
 
