@@ -16,7 +16,8 @@ _HEAD = """\
 
 What is required of the runner platform so far, and what proves it. A proof is a test, as pytest names it, or a page. †
 marks a part that was derived so that a stated rule can be tested; `...` in the name of a variable stands for
-`OSTLER_AGENT`. Where operations of an infrastructure engine are named, they are proven as far as jobs carry them.
+`OSTLER_AGENT`. A note of ours is in italics. Where operations of an infrastructure engine are named, they are proven as
+far as jobs carry them.
 
 """
 
@@ -27,6 +28,8 @@ class Row(msgspec.Struct, frozen=True):
     number: int
     text: str
     proofs: list[str]
+    note: str = ""
+    """What it does not cover yet, or means here."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -46,9 +49,13 @@ def page() -> str:
     lines: list[str] = []
     for section in sections():
         lines += [f"## {section.title}", "", "| # | Requirement | Proof |", "| ---: | --- | --- |"]
-        lines += [f"| {row.number} | {_cell(row.text)} | {_proofs(row)} |" for row in section.row]
+        lines += [f"| {row.number} | {_cell(_text(row))} | {_proofs(row)} |" for row in section.row]
         lines.append("")
     return _HEAD + "\n".join(lines).rstrip() + "\n"
+
+
+def _text(row: Row) -> str:
+    return f"{row.text} *{row.note}*" if row.note else row.text
 
 
 def _proofs(row: Row) -> str:

@@ -4,11 +4,8 @@ import asyncio
 
 import pytest
 
-from ostler.agent.journal import Entry
-from ostler.agent.order import job_order
-from ostler.agent.supervision import JobResult, Network
+from ostler.agent.supervision import JobResult
 from ostler.domain.job import JobKind
-from ostler.protocol.v1.spec import JobSpec, StepSpec
 from tests.unit.agent.control_plane import ControlPlane, Fault
 from tests.unit.agent.fakes import Bench, FakeSupervisor, patient
 from tests.unit.client.simulated import simulate
@@ -413,24 +410,5 @@ def test_below_the_disk_floor_no_job_is_claimed() -> None:
             bench.disk.free = 1 << 30
             await bench.plane.until(lambda: job.result)
             await bench.plane.until(lambda: not bench.plane.heartbeats[-1].error)
-
-    simulate(scenario)
-
-
-@pytest.mark.parametrize("wish", ["full", "none"])
-@pytest.mark.parametrize("allowed", ["full", "none"])
-def test_of_the_jobs_and_the_runners_network_the_stricter_wins(wish: Network, allowed: Network) -> None:
-    spec = JobSpec(name="job", steps=[StepSpec(name="step", argv=["true"])], network=wish)
-    entry = Entry("job_1", 1, "granted", start_key="start", finish_key="finish")
-    order = job_order(entry, spec, {}, "process", allowed)
-    assert order.network == ("full" if wish == allowed == "full" else "none")
-
-
-def test_a_runner_without_a_network_gives_its_jobs_none() -> None:
-    async def scenario() -> None:
-        async with Bench(job_network="none") as bench:
-            job = await bench.plane.submit("hello")
-            await bench.plane.until(lambda: job.result)
-            assert bench.supervisors.launched[0].network == "none"
 
     simulate(scenario)

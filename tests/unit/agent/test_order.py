@@ -1,0 +1,29 @@
+"""From the wire's specification to the supervisor's order: what the runner decides and what the job may wish for."""
+
+import pytest
+
+from ostler.agent.journal import Entry
+from ostler.agent.order import job_order
+from ostler.agent.supervision import Network
+from ostler.protocol.v1.spec import JobSpec, StepSpec
+from tests.unit.agent.fakes import Bench
+from tests.unit.client.simulated import simulate
+
+
+@pytest.mark.parametrize("wish", ["full", "none"])
+@pytest.mark.parametrize("allowed", ["full", "none"])
+def test_of_the_jobs_and_the_runners_network_the_stricter_wins(wish: Network, allowed: Network) -> None:
+    spec = JobSpec(name="job", steps=[StepSpec(name="step", argv=["true"])], network=wish)
+    entry = Entry("job_1", 1, "granted", start_key="start", finish_key="finish")
+    order = job_order(entry, spec, {}, "process", allowed)
+    assert order.network == ("full" if wish == allowed == "full" else "none")
+
+
+def test_a_runner_without_a_network_gives_its_jobs_none() -> None:
+    async def scenario() -> None:
+        async with Bench(job_network="none") as bench:
+            job = await bench.plane.submit("hello")
+            await bench.plane.until(lambda: job.result)
+            assert bench.supervisors.launched[0].network == "none"
+
+    simulate(scenario)
