@@ -30,7 +30,7 @@ Theme = Literal["light", "dark"]
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     try:
         program = find_chromium()
@@ -42,7 +42,7 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def address() -> Iterator[str]:
     """The fake server, in a process of its own so that it does not share the tests' time."""
     command = [sys.executable, "-m", "tests.browser.fake_log_server"]
@@ -54,7 +54,7 @@ def address() -> Iterator[str]:
         server.terminate()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site() -> Iterator[Installation]:
     """A real installation with two runners, for the tests that do not stop at the pages."""
     with Installation() as installation:
@@ -64,7 +64,7 @@ def site() -> Iterator[Installation]:
         yield installation
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def session(browser: Browser, site: Installation) -> StorageState:
     """The cookie of a browser that has signed in."""
     token = site.post("/api/v1/tokens", {"kind": "api", "name": "a browser"})["secret"]

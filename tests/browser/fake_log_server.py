@@ -22,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import ostler.server
+from ostler.protocol.endpoint import Nothing
 from ostler.server.pages.api_reference import reference_view
 from ostler.server.pages.rendering import Renderer, environment
 from ostler.server.pages.views import PageFrame, Section
@@ -44,6 +45,7 @@ PAGES = {
     "pools/pool_2": ("pool", sample_views.POOL),
     "pools/new": ("pool_new", sample_views.NEW_POOL),
     "pools/pool_2/tokens": ("pool_token", sample_views.POOL_TOKEN),
+    "waiting": ("waiting", Nothing()),
     "runners": ("runners", sample_views.RUNNERS),
     "runners/rnr_2": ("runner", sample_views.RUNNER),
     "problem": ("problem", sample_views.PROBLEM),
