@@ -17,7 +17,8 @@ from tests.bench.figure import Figure, absolute, compared
 
 GOALS = ("2.1", "2.3", "2.4", "2.5")
 
-_CLASSES = 10_000
+_JOBS_OF_A_CLASS = 100
+_FEW = 10_000
 _RUNNERS = 256
 _GROUPS = 2
 _CALLERS = 16
@@ -28,10 +29,9 @@ async def measure(context: Context) -> list[Figure]:
     database = await open_database(context.postgres().create_database())
     try:
         runners = await store_load.enrol(database, _RUNNERS)
-        few = await _cost_of_a_claim(context, database, runners, classes=1, waiting=10_000)
+        few = await _cost_of_a_claim(context, database, runners, "few", _FEW)
         figures = await _submitting(context, database)
-        await store_load.fill(database, waiting, classes=_CLASSES)
-        many = await _cost_of_a_claim(context, database, runners, classes=_CLASSES, waiting=0)
+        many = await _cost_of_a_claim(context, database, runners, "many", waiting)
         figures.append(
             absolute("2.3", f"PostgreSQL: claim at {waiting:,} waiting against 10,000", many / few, "x", at_most=1.2)
         )
@@ -64,12 +64,13 @@ async def _turns(context: Context, database: Database, runners: list[str], waiti
     return compared("2.1", what, rate, "/s", floor, at_least=4)
 
 
-async def _cost_of_a_claim(
-    context: Context, database: Database, runners: list[str], *, classes: int, waiting: int
-) -> float:
-    """The time of one claim by 64 runners of one class, in milliseconds."""
-    await store_load.fill(database, waiting, classes=classes)
-    fleet = store_load.Fleet(database, runners[:64], [store_load.demand_id("class-0")])
+async def _cost_of_a_claim(context: Context, database: Database, runners: list[str], label: str, waiting: int) -> float:
+    """The time of a claim by 64 runners of one class, in milliseconds.
+
+    The class is new, holds as many jobs and has them as far apart however many others wait: only their number differs.
+    """
+    await store_load.fill(database, waiting, classes=waiting // _JOBS_OF_A_CLASS, label=label)
+    fleet = store_load.Fleet(database, runners[:64], [store_load.demand_id(f"{label}-0")])
     taken: list[float] = []
     for _ in range(context.scaled(50, quick=5)):
         start = time.perf_counter()

@@ -13,7 +13,7 @@ from tests.bench.figure import Figure, absolute, compared
 
 GOALS = ("2.2", "2.3", "2.4", "2.5")
 
-_CLASSES = 10_000
+_JOBS_OF_A_CLASS = 100
 _RUNNERS = 64
 _CALLERS = 16
 
@@ -70,8 +70,9 @@ async def _cpu_of_a_claim(context: Context) -> float:
 async def _growing(context: Context) -> list[Figure]:
     many = context.scaled(1_000_000, quick=20_000)
     small, large = InlineDatabase(), InlineDatabase()
-    few = await _thread_cpu(await _fleet(small, 10_000, classes=1), 50)
-    fleet = await _fleet(large, many, classes=context.scaled(_CLASSES, quick=100))
+    # A class holds as many jobs, as far apart, in both: only how many others wait differs.
+    few = await _thread_cpu(await _fleet(small, 10_000, classes=10_000 // _JOBS_OF_A_CLASS), 50)
+    fleet = await _fleet(large, many, classes=many // _JOBS_OF_A_CLASS)
     grown = await _thread_cpu(fleet, 50)
     last = store_load.prepared(1)[0]
     await large.run(submissions.submit, last, store_load.now())

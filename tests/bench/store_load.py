@@ -36,16 +36,18 @@ def now() -> int:
     return _EFFECTS.clock.now()
 
 
-def prepared(count: int, *, classes: int = 1) -> list[submissions.Submission]:
+def prepared(count: int, *, classes: int = 1, label: str = "class") -> list[submissions.Submission]:
     """Jobs spread evenly over so many demand classes."""
-    requests = [SubmitRequest(spec=_SPEC, labels=[f"class-{number}"]) for number in range(classes)]
+    requests = [SubmitRequest(spec=_SPEC, labels=[f"{label}-{number}"]) for number in range(classes)]
     return [_kept(submissions.prepare(requests[number % classes], _EFFECTS.ids, Unsealed())) for number in range(count)]
 
 
-async def fill(database: Database, count: int, *, classes: int = 1) -> None:
+async def fill(database: Database, count: int, *, classes: int = 1, label: str = "class") -> None:
     """Submit so many jobs in large batches."""
     for done in range(0, count, BATCH):
-        await database.run(submissions.submit_many, prepared(min(BATCH, count - done), classes=classes), now())
+        await database.run(
+            submissions.submit_many, prepared(min(BATCH, count - done), classes=classes, label=label), now()
+        )
 
 
 async def enrol(database: Database, count: int) -> list[str]:
@@ -111,12 +113,13 @@ def _repeated(values: Sequence[str], count: int) -> list[str]:
 
 
 def _start(claim: claims.Claimed) -> attempts.Start:
-    return attempts.Start(claim.runner_id, claim.job_id, claim.fence, "start-key")
+    return attempts.Start(claim.runner_id, claim.job_id, claim.fence, f"start-{claim.job_id}")
 
 
 def _finish(claim: claims.Claimed) -> attempts.Finish:
     return attempts.Finish(
-        claim.runner_id, FinishRequest(claim.job_id, claim.fence, "finish-key", "succeeded", 0, 0, exit_code=0)
+        claim.runner_id,
+        FinishRequest(claim.job_id, claim.fence, f"finish-{claim.job_id}", "succeeded", 0, 0, exit_code=0),
     )
 
 

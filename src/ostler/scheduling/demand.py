@@ -90,7 +90,7 @@ def lacks(runner: RunnerFacts, demand: DemandClass) -> list[str]:
         missing.append("it is offline")
     elif runner.status is RunnerStatus.ERROR:
         missing.append("it reports an error")
-    if demand.slot in runner.busy:
+    if runner.busy and demand.slot in runner.busy:
         missing.append(f"its {demand.slot.value} slot is busy")
     return missing
 

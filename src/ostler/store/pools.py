@@ -63,8 +63,8 @@ _REVOKE_TOKENS = Sql("UPDATE tokens SET revoked_at = :now WHERE pool_id = :pool_
 _REMOVE_RUNNERS = Sql("DELETE FROM runners WHERE pool_id = :pool_id")
 _REMOVE_CLASSES = Sql("DELETE FROM demand_classes WHERE pool_id = :pool_id")
 
-COUNTED_JOBS: Final = 100_000
-"""Waiting jobs are counted up to here; counting a million at each look would cost more than it tells."""
+COUNTED_JOBS: Final = 10_000
+"""Waiting jobs are counted up to here: pages show the number, and a longer count costs more than it tells."""
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from ostler.store import demands, pools, runners
 from ostler.store.database import hint
 from ostler.store.sql import Fields, Sql
 
-COUNTED_AHEAD: Final = 2_000
+COUNTED_AHEAD: Final = 1_000
 """How far ahead of a job is counted; further back a place tells nothing."""
 
 _RECENT: Final = 20

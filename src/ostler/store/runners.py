@@ -8,8 +8,8 @@ hello, under the same identity.
 # ruff: noqa: S608 - the pieces of these statements are constants of this program
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection
@@ -276,21 +276,37 @@ def facts(connection: Connection, *, pool_id: str = "", runner_id: str = "") -> 
 
 def _facts(row: Fields, busy: frozenset[Slot]) -> RunnerFacts:
     runner_id, name, pool_id, labels, said, status, admission, note, pool_labels, pool_kinds = row
-    told = _hello(said)
-    allowed, offered = frozenset(_kinds(pool_kinds)), frozenset(told.job_kinds)
-    kinds = allowed & offered if allowed and offered else allowed | offered
+    offer = _offer(labels, said, pool_labels, pool_kinds)
     return RunnerFacts(
         id=runner_id,
         name=name,
         pool_id=pool_id,
-        labels=frozenset({*_texts(labels), *(label.lower() for label in told.labels), *_texts(pool_labels)}),
-        kinds=kinds,
-        isolation=told.isolation,
+        labels=offer.labels,
+        kinds=offer.kinds,
+        isolation=offer.isolation,
         status=RunnerStatus(status),
         admission=Admission(admission),
         note=note,
         busy=busy,
     )
+
+
+class _Offer(NamedTuple):
+    """What a runner can do, from its own words and its pool's."""
+
+    labels: frozenset[str]
+    kinds: frozenset[JobKind]
+    isolation: str
+
+
+@lru_cache(maxsize=1024)
+def _offer(labels: str, said: str, pool_labels: str, pool_kinds: str) -> _Offer:
+    """Remembered, because a fleet says the same again and again: to explain one job all its runners are looked at."""
+    told = _hello(said)
+    allowed, offered = frozenset(_kinds(pool_kinds)), frozenset(told.job_kinds)
+    kinds = allowed & offered if allowed and offered else allowed | offered
+    every = frozenset({*_texts(labels), *(label.lower() for label in told.labels), *_texts(pool_labels)})
+    return _Offer(every, kinds, told.isolation)
 
 
 # How runners are shown
