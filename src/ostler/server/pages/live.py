@@ -64,7 +64,7 @@ def asked(topics: str, last_event_id: str) -> Asked:
         kind, _, rest = topic.partition(":")
         if kind == "log":
             job, _, offset = rest.rpartition(":")
-            logs[job] = Place(0, int(offset) if offset.isdecimal() else 0)
+            logs[job] = Place.parse(f"0.{offset}") or Place(0, 0)
         elif (f"{kind}:" if rest else kind) in _LISTENED:
             changes.append(topic)
     for resumed in last_event_id.split(","):

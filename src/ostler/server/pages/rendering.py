@@ -56,9 +56,10 @@ def plural(number: int, noun: str) -> str:
 def prose(text: str) -> Markup:
     """A sentence of the control plane as a page shows it: a capital, a full stop, and names in backticks as code."""
     ended = text if not text or text.endswith((".", "!", "?")) else f"{text}."
-    parts = (ended[:1].upper() + ended[1:]).split("`")
+    begun = ended[:1].upper() + ended[1:]
+    parts = begun.split("`")
     if len(parts) % 2 == 0:
-        return escape(ended)
+        return escape(begun)
     return Markup().join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
