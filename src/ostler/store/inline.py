@@ -5,12 +5,13 @@ commit: before it (nothing was written) and after it (everything was written, bu
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
 
-from ostler.store.connections import MEMORY, execute, sqlite_engine
+from ostler.store.connections import MEMORY, sqlite_engine
 from ostler.store.database import begin_hints
 from ostler.store.errors import DatabaseClosed
 from ostler.store.migrate import migrate
@@ -35,15 +36,17 @@ class InlineDatabase:
         self._connection = sqlite_engine(path).connect()
         self._replicas: list[InlineDatabase] = [self]
         self.callbacks: list[Callable[[str], None]] = []
-        execute(self._connection, "BEGIN IMMEDIATE")
+        self._driver = cast("sqlite3.Connection", self._connection.connection.dbapi_connection)
+        self._driver.execute("BEGIN IMMEDIATE")
         migrate(self._connection, post=True)
-        execute(self._connection, "COMMIT")
+        self._driver.execute("COMMIT")
 
     def replica(self, *, faults: Faults | None = None) -> "InlineDatabase":
         """Return another server's view of the same database."""
         other = object.__new__(InlineDatabase)
         other.faults = faults or Faults()
         other._connection = self._connection
+        other._driver = self._driver
         other.callbacks = []
         other._replicas = self._replicas
         other._replicas.append(other)
@@ -65,14 +68,14 @@ class InlineDatabase:
         self._require_open()
         connection = self._connection
         hints = begin_hints(connection)
-        execute(connection, "BEGIN IMMEDIATE")
+        self._driver.execute("BEGIN IMMEDIATE")
         try:
             result = function(connection, *args, **kwargs)
             self.faults.before_commit()
         except BaseException:
-            execute(connection, "ROLLBACK")
+            self._driver.execute("ROLLBACK")
             raise
-        execute(connection, "COMMIT")
+        self._driver.execute("COMMIT")
         for topic in dict.fromkeys(hints):
             self.hint(topic)
         self.faults.after_commit()

@@ -110,6 +110,7 @@ def summarize(
             say(f"  {seeds} seeds, {len(findings)} failed, {seeds / (now - begun):.1f} seeds/s")
         if isinstance(result, Finding):
             findings.append(result)
+            say(f"  seed {result.seed}: {result.summary}")
         else:
             faults.update(result.faults)
             steps += result.steps

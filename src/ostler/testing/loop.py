@@ -91,7 +91,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._tasks: list[SimTask[Any]] = []
         self._tasks_limit = 64
         self._failure: BaseException | None = None
-        self._ended = False
+        self.ended = False
         self._thread = get_ident()
         self.set_exception_handler(_collect)
 
@@ -104,7 +104,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         step = self._step(self._seconds, callback, args, context)
-        if not self._ended:
+        if not self.ended:
             self._push(step)
         return step
 
@@ -124,7 +124,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         step = self._step(when, callback, args, context)
-        if not self._ended:
+        if not self.ended:
             heapq.heappush(self._timers, (when, step.serial, step))
         return step
 
@@ -180,7 +180,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def end(self) -> None:
         """Declare every life dead and let go of all that is suspended, without any effect."""
-        self._ended = True
+        self.ended = True
         self.unhandled += unseen_failures(self._tasks)
         for task in self._tasks:
             if task.life is not None:
@@ -256,12 +256,14 @@ class SimLoop(asyncio.BaseEventLoop):
         self._wake()
 
     def _asyncgen_finalizer_hook(self, agen: Any) -> None:  # noqa: ANN401 - as the base class has it
-        if not self._ended:
+        if not self.ended:
             self.create_task(agen.aclose())
 
 
 def _collect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     assert isinstance(loop, SimLoop)  # noqa: S101
+    if loop.ended:  # what the dead leave behind when they are buried; what failed before was collected
+        return
     future = context.get("future") or context.get("task")
     if isinstance(future, SimTask) and future.life is not None and future.life.state == "dead":
         return

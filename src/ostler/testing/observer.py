@@ -5,7 +5,8 @@ rolled back is never told and nothing that is committed is missed, whichever fun
 """
 
 import json
-from typing import Any, NamedTuple
+import sqlite3
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection
 
@@ -172,12 +173,13 @@ _KINDS: dict[JobKind, Kind] = {
 }
 
 
-def _execute(connection: Connection, statement: str) -> None:
-    connection.exec_driver_sql(statement).close()
+def _execute(connection: Connection, statement: str) -> list[Any]:
+    """By the driver's own cursor: this follows each commit, and most have nothing to tell."""
+    return cast("sqlite3.Connection", connection.connection.dbapi_connection).execute(statement).fetchall()
 
 
 def _drain(connection: Connection) -> list[tuple[str, str, int, list[Any]]]:
-    rows = connection.exec_driver_sql("SELECT what, job, fence, facts FROM observed ORDER BY serial").all()
+    rows = _execute(connection, "SELECT what, job, fence, facts FROM observed ORDER BY serial")
     if rows:
         _execute(connection, "DELETE FROM observed")
     return [(row[0], row[1], row[2], json.loads(row[3])) for row in rows]

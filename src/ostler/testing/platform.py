@@ -51,10 +51,10 @@ _IDENTITIES = 20
 _DAY_MS = 86_400_000
 
 
-async def scenario(world: World) -> None:
-    """The default of a campaign."""
+async def scenario(world: World, *, longest_seconds: float | None = None) -> None:
+    """The default of a campaign; the longest trouble is drawn from the seed unless it is given."""
     with traced_servers():
-        platform = Platform(world)
+        platform = Platform(world, longest_seconds)
         await platform.trouble()
         await platform.settle()
         await platform.calm()
@@ -64,7 +64,7 @@ async def scenario(world: World) -> None:
 class Platform:
     """See the module."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, longest_seconds: float | None = None) -> None:
         self.world = world
         self.database = InlineDatabase()
         self.observer = Observer(self.database, world.history, world.loop)
@@ -87,7 +87,8 @@ class Platform:
         for agent in self.agents:
             self.attempts[agent.name] = Attempts(agent, world.history, world.faults)
             programs[agent] = self._agent
-        longest = 1000.0 if world.random.below(4) == 0 else 100.0
+        drawn = 1000.0 if world.random.below(4) == 0 else 100.0
+        longest = drawn if longest_seconds is None else longest_seconds
         self._rage = 1.5 * longest + 150.0
         self.chaos = Chaos(world, programs, longest_seconds=longest)
         world.history.watchers.append(self._overlap)
@@ -227,8 +228,12 @@ class Platform:
         return f"I9 not settled: jobs {jobs}, people still ask {self.people.waiting}, runners {told}"
 
     def _overlap(self, job: str, fence: int) -> None:
-        """An attempt begins: no runner that is well may still be at an earlier one."""
-        for agent in self.agents:
+        """An attempt begins: no runner that is well may still be at an earlier one.
+
+        From a revoked runner its work is taken at once, whether or not it has heard of that.
+        """
+        revoked = self._revoked()
+        for agent in (agent for agent in self.agents if agent.name not in revoked):
             for (other, earlier), attempt in self.attempts[agent.name].kept.items():
                 if other == job and earlier < fence and attempt.running and self._undisturbed(agent):
                     self.world.history.wronged(
