@@ -33,6 +33,7 @@ class Request(NamedTuple, Generic[Wanted, Outcome]):
             return
         if isinstance(outcome, Exception):
             self.future.set_exception(outcome)
+            self.future.exception()  # whoever asked may be gone; that is no error of ours
         else:
             self.future.set_result(outcome)
 

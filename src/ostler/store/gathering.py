@@ -85,6 +85,7 @@ class Gathering(Generic[Item, Answer]):
             for _, future in shared:
                 if not future.done():
                     future.set_exception(_copied(error))
+                    future.exception()  # whoever asked may be gone; that is no error of ours
             if not isinstance(error, Exception):
                 raise
             return
