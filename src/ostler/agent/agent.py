@@ -207,6 +207,7 @@ class Agent:
             for life in self.slots.lives:
                 life.abandon(refusal.code)
         await self.enrolment.again(refusal.problem)
+        self.heartbeat.begin_anew()
         self._refusal = None
         await self._connect()
 

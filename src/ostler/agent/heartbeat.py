@@ -48,6 +48,11 @@ class Heartbeat:
         self.error = ""
         """What is wrong with this runner; sent until it is cleared."""
         self.last_success = effects.clock.monotonic()
+        self._runners = 1
+
+    def begin_anew(self) -> None:
+        """The runner has enrolled again: the refusal of a beat that is still under way is about whom it was."""
+        self._runners += 1
 
     def recover(self) -> None:
         """Nothing is wrong any more."""
@@ -71,7 +76,7 @@ class Heartbeat:
 
     async def beat(self, deadline_seconds: float) -> None:
         """Send one heartbeat; a failure only means that the next one comes."""
-        sent_at = self._effects.clock.monotonic()
+        sent_at, runner = self._effects.clock.monotonic(), self._runners
         lives = list(self._lives())
         request = HeartbeatRequest(
             leases=[LeaseRef(life.entry.job_id, life.entry.fence) for life in lives],
@@ -83,7 +88,8 @@ class Heartbeat:
             reply = await self._client.call(table.HEARTBEAT, request=request, deadline_seconds=deadline, probe=True)
         except ProblemError as error:
             self._log.warning("heartbeat_refused", code=error.code, reason=str(error))
-            self._on_refused(error)
+            if runner == self._runners:
+                self._on_refused(error)
             return
         except (TransportError, ReplyMalformed) as error:
             self._log.warning("heartbeat_failed", reason=str(error))

@@ -148,9 +148,8 @@ class Observer:
             or silence > (LEASE_SECONDS if lease else SILENCE_SECONDS) - TOLERANCE_SECONDS
         ):
             return ""
-        if (
-            lease and fence in record.gone_at
-        ):  # the runner fenced itself: its renewals came through, the replies did not
+        runs = fence not in record.gone_at and any(start.fence == fence for start in record.executions)
+        if lease and not runs:  # the runner fenced itself: its renewals came through, the replies did not
             return ""
         return f"I5 attempt {fence} was given up {silence:.0f} s after its runner {held.runner} was heard"
 

@@ -7,8 +7,15 @@ import pytest
 
 from ostler.agent.errors import EnrolmentRefused
 from ostler.agent.identity import PATH, http_date
-from ostler.protocol.v1.runner_messages import EnrolReply, EnrolRequest, TokenReply, TokenRequest
-from tests.unit.agent.control_plane import REGISTRATION_TOKEN, ControlPlane, Fault
+from ostler.protocol.v1.runner_messages import (
+    EnrolReply,
+    EnrolRequest,
+    HeartbeatReply,
+    HeartbeatRequest,
+    TokenReply,
+    TokenRequest,
+)
+from tests.unit.agent.control_plane import REGISTRATION_TOKEN, ControlPlane, Fault, Refusal
 from tests.unit.agent.fakes import Bench, FakeSupervisor, patient
 from tests.unit.client.simulated import LoopClock, simulate
 
@@ -109,6 +116,43 @@ def test_a_refusal_that_is_about_who_the_runner_was_does_not_touch_who_it_is() -
             assert len(plane.enrolled) == 2
             job = await plane.submit("for who it is")
             await plane.until(lambda: job.result)
+
+    simulate(scenario)
+
+
+class LateRevocation(ControlPlane):
+    """Tells a runner by the answer to an old heartbeat that it was revoked, when it runs a job as another already."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.beaten, self.answers = asyncio.Event(), asyncio.Event()
+
+    async def _heartbeat(self, message: HeartbeatRequest, runner: str, query: object) -> HeartbeatReply:
+        if not self.answers.is_set():
+            self.beaten.set()
+            await self.answers.wait()
+            raise Refusal("runner_revoked")
+        return await super()._heartbeat(message, runner, query)
+
+
+def test_a_late_word_of_the_old_identitys_end_ends_no_job_of_the_new() -> None:
+    async def scenario() -> None:
+        plane = LateRevocation()
+        bench = Bench(plane)
+        bench.supervisors.script = patient
+        async with bench:
+            await bench.agent.ready.wait()
+            await plane.beaten.wait()
+            plane.tokens.add("new")
+            bench.token = "new"
+            plane.revoked.add("rnr_0")
+            await plane.hang_up()
+            await plane.until(lambda: len(plane.enrolled) == 2)
+            job = await plane.submit("for who it is")
+            await plane.until(lambda: job.events)
+            plane.answers.set()
+            await asyncio.sleep(30)
+            assert not bench.supervisor(job.id).killed
 
     simulate(scenario)
 
