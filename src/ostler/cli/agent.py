@@ -5,7 +5,9 @@ The flags of ``run`` derive from the table of settings, so every key of the file
 
 import asyncio
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,8 +56,14 @@ def _flag(setting: Setting) -> Callable[[Callable[..., None]], Callable[..., Non
 @_setting_flags
 @click.option("--runners", type=click.IntRange(1, 256), help="Host so many independent runners, NAME-1, NAME-2 …")
 @click.option("--token-fd", type=click.IntRange(0), help="Read the token from this inherited descriptor.")
+@click.option("--parent-fd", type=click.IntRange(0), hidden=True)
 def run(
-    *, config: Path | None, runners: int | None, token_fd: int | None, **given: str | bool | tuple[str, ...] | None
+    *,
+    config: Path | None,
+    runners: int | None,
+    token_fd: int | None,
+    parent_fd: int | None,
+    **given: str | bool | tuple[str, ...] | None,
 ) -> None:
     """Run a runner until it is stopped.
 
@@ -66,10 +74,12 @@ def run(
     if token_fd is not None:
         with os.fdopen(token_fd, encoding="utf-8") as file:
             flags["token"] = file.read().strip()
+    if parent_fd is not None:
+        threading.Thread(target=_leave_with_parent, args=(parent_fd,), daemon=True).start()
     _run(_load(config, flags), flags, runners)
 
 
-@agent.command()
+@agent.command(short_help="Run a runner from its arguments alone.")
 @click.argument("api_url")
 @click.argument("registration_token")
 @click.argument("runner_name")
@@ -85,7 +95,7 @@ def join(*, api_url: str, registration_token: str, runner_name: str, description
     _run(_load(None, flags), flags, None)
 
 
-@agent.command()
+@agent.command(short_help="Write a configuration file from the flags.")
 @_setting_flags
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def configure(*, config: Path | None, force: bool, **given: str | bool | tuple[str, ...] | None) -> None:
@@ -104,9 +114,11 @@ def configure(*, config: Path | None, force: bool, **given: str | bool | tuple[s
         os.fchmod(descriptor, 0o600)
         file.write("\n".join(lines) + "\n")
     output.say(f"wrote {path}; next: ostler agent run")
+    if not flags.get("token") and not flags.get("oidc_token_file"):
+        output.say("it holds no token: add `token: …` to it, or set OSTLER_AGENT_TOKEN, for the first start")
 
 
-@agent.command()
+@agent.command(short_help="Check everything that a runner needs.")
 @_setting_flags
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.pass_context
@@ -153,6 +165,13 @@ def _run(loaded: Loaded, flags: dict[str, Raw], runners: int | None) -> None:
     token = token_source(loaded, dict(os.environ), flags)
     program = make_program(loaded.configuration, token, system_effects(), os.environ, runners)
     asyncio.run(program.run())
+
+
+def _leave_with_parent(descriptor: int) -> None:
+    """Make room for the next `ostler up` when this one was killed: its agent has to have the state directory."""
+    os.set_inheritable(descriptor, False)
+    os.read(descriptor, 1)
+    os.kill(os.getpid(), signal.SIGHUP)
 
 
 def _load(config: Path | None, flags: dict[str, Raw]) -> Loaded:

@@ -59,6 +59,8 @@ class _Installation:
         self._directory = directory
         self._runners = runners
         self._debug = debug
+        self._alive: int | None = None
+        """The end of a pipe that nobody else holds: however this process dies, its runners' process sees it close."""
         self._program = Program(settings, master_key(settings, os.environ, effects.random), effects)
 
     async def run(self) -> None:
@@ -120,8 +122,26 @@ class _Installation:
         }
         if self._debug:
             environment["OSTLER_AGENT_DEBUG"] = "1"
+        watched, self._alive = _renewed_pipe(self._alive)
         command = ("-c", "from ostler.cli.main import main; main()", "agent", "run", "--runners", str(self._runners))
-        return await asyncio.create_subprocess_exec(sys.executable, *command, env=environment, start_new_session=True)
+        try:
+            return await asyncio.create_subprocess_exec(
+                sys.executable,
+                *command,
+                "--parent-fd",
+                str(watched),
+                env=environment,
+                start_new_session=True,
+                pass_fds=(watched,),
+            )
+        finally:
+            os.close(watched)
+
+
+def _renewed_pipe(old: int | None) -> tuple[int, int]:
+    if old is not None:
+        os.close(old)
+    return os.pipe()
 
 
 async def _detach(process: asyncio.subprocess.Process) -> None:

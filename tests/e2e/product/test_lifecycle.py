@@ -17,7 +17,12 @@ def site() -> Iterator[Installation]:
         yield installation
 
 
-def test_a_job_goes_on_while_ostler_up_restarts(site: Installation, gate: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)], ids=["stopped", "killed"]
+)
+def test_a_job_goes_on_while_ostler_up_restarts(
+    site: Installation, gate: Path, number: signal.Signals, status: int
+) -> None:
     server = site.up(runners=2)
     count = site.outside / "count"
     job_id = site.submit(f"echo x >> {count}; seq 1 50; {gated(gate)}; seq 51 100")
@@ -25,8 +30,8 @@ def test_a_job_goes_on_while_ostler_up_restarts(site: Installation, gate: Path) 
     site.until_logged(job_id, "begun")
     watching = site.start("run", "watch", run_id)
     watching.until_said("begun")
-    server.process.send(signal.SIGTERM)
-    assert server.process.wait() == 0
+    server.process.send(number)
+    assert server.process.wait() == status
     server.start()
     server.process.until_said('"event":"job_adopted"')
     gate.touch()
