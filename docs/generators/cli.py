@@ -1,5 +1,6 @@
 """The page of the command line: every command with its arguments and options, as ``--help`` tells them."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ One program, `ostler`, is the server, the agent and the client. `-h` after any c
 | 2 | wrong usage |
 | 4 | not signed in, or not allowed |
 | 8 | not ended yet |
-| 130 | interrupted |
+| 130 | interrupted, or nobody reads the output of a job any more; `ostler job submit` cancels its job |
 """
 
 
@@ -57,9 +58,15 @@ def page() -> str:
 
 
 def _prose(command: click.Command) -> list[str]:
-    text = (command.help or command.short_help or "").replace("\b\n", "")
-    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
-    return "\n\n".join(paragraphs).split("\n")
+    text = inspect.cleandoc(command.help or command.short_help or "")
+    return "\n\n".join(_paragraph(paragraph) for paragraph in text.split("\n\n")).split("\n")
+
+
+def _paragraph(text: str) -> str:
+    """Lines that click keeps as they are (marked with a backspace) are examples."""
+    if text.startswith("\b\n"):
+        return f"```text\n{text[2:]}\n```"
+    return " ".join(text.split())
 
 
 def _usage(name: str, command: click.Command) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 USAGE: Final = 2
 NOT_AUTHORISED: Final = 4
 FAILED: Final = 1
+INTERRUPTED: Final = 130
 
 _UNAUTHORISED_STATUSES = (401, 403)
 
@@ -37,10 +38,13 @@ def explain(error: BaseException) -> str | None:
         suffix = f", request {problem.request_id}" if problem.request_id else ""
         lines.append(f"  code: {problem.code}{suffix}")
         return "\n".join(lines) + "\n"
+    if isinstance(error, UnicodeEncodeError):
+        shown = error.object.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return f"error: {shown[:80]!r} is not UTF-8\n  fix: write it in UTF-8\n  code: not_utf8\n"
     code = getattr(error, "code", None)
     if not isinstance(code, str):
         return None
-    lines = [f"error: {error}"]
+    lines = [f"error: {getattr(error, 'cause', None) or error}"]
     fix = getattr(error, "fix", "")
     if fix:
         lines.append(f"  fix: {fix}")
@@ -50,6 +54,8 @@ def explain(error: BaseException) -> str | None:
 
 def exit_code(error: BaseException) -> int:
     """Return the exit code that an error deserves."""
+    if isinstance(error, UnicodeEncodeError):
+        return USAGE
     problem = getattr(error, "problem", None)
     if problem is not None and problem.status in _UNAUTHORISED_STATUSES:
         return NOT_AUTHORISED

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -35,21 +36,23 @@ class LogEvent(msgspec.Struct, frozen=True):
 class LinePrinter:
     """Prints lines by number; of a line that grows it prints only what is new."""
 
-    def __init__(self, *, since_line: int = 1) -> None:
-        self._since = since_line
+    def __init__(self, *, since_line: int = 1, timestamps: bool = False) -> None:
+        self._timestamps = timestamps
         self._next = since_line
         self._begun = ""
 
     def take(self, event: LogEvent) -> None:
         """Print what the event adds."""
         last = event.first_line + len(event.lines) - 1
-        for number, (text, _, _) in enumerate(event.lines, event.first_line):
+        for number, (text, micros, _) in enumerate(event.lines, event.first_line):
             if number < self._next:
                 continue
             whole = not (event.partial and number == last)
             shown = text
             if number == self._next and self._begun and text.startswith(self._begun):
                 shown = text[len(self._begun) :]
+            elif self._timestamps:
+                shown = f"{_moment(micros)} {text}"
             self._begun = "" if whole else text
             self._next = number + 1 if whole else number
             self._write(shown + ("\n" if whole else ""))
@@ -63,6 +66,10 @@ class LinePrinter:
 
     def _write(self, text: str) -> None:
         sys.stdout.write(text)
+
+
+def _moment(micros: int) -> str:
+    return f"{datetime.fromtimestamp(micros / 1_000_000, UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
 async def follow_run(client: Client, run: RunView, *, as_json: bool) -> int:
@@ -85,7 +92,9 @@ async def follow_run(client: Client, run: RunView, *, as_json: bool) -> int:
     return run_exit_code(ended)
 
 
-async def follow_events(client: Client, job_id: str, printer: LinePrinter, *, quiet: bool = False) -> None:
+async def follow_events(
+    client: Client, job_id: str, printer: LinePrinter, *, attempt: int = 0, quiet: bool = False
+) -> None:
     """Print the log of a job from its start until it is complete, whatever happens to the connection meanwhile."""
     decoder = msgspec.json.Decoder(LogEvent)
     outage = _Outage()
@@ -93,7 +102,7 @@ async def follow_events(client: Client, job_id: str, printer: LinePrinter, *, qu
         client,
         LOG_FOLLOW,
         system_random(),
-        query=LogFollowQuery(),
+        query=LogFollowQuery(attempt=attempt),
         patience_seconds=_PATIENCE_SECONDS,
         on_loss=outage.begin,
         job_id=job_id,
@@ -151,7 +160,7 @@ def say_end(run: RunView) -> None:
         detail = f" ({job.failure.detail})" if job.failure.detail else ""
         said += f": {job.failure.cause.value}{detail}"
         if job.failure.evidence:
-            said += f", {job.failure.evidence}"
+            said += f", {output.shown(job.failure.evidence)}"
     output.say(said)
 
 

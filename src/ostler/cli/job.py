@@ -2,17 +2,18 @@
 
 import asyncio
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
 
-from ostler.cli import output
+from ostler.cli import output, streams
 from ostler.cli.connection import with_client
-from ostler.cli.errors import CommandFailed
+from ostler.cli.errors import INTERRUPTED, CommandFailed
 from ostler.cli.following import follow_run
-from ostler.cli.options import DURATION, SIZE, json_option, pairs, secrets
+from ostler.cli.options import SIZE, TIMEOUT, json_option, pairs, secrets
 from ostler.client.caller import Client
 from ostler.domain.job import JobKind
 from ostler.effects import system_effects
@@ -20,7 +21,6 @@ from ostler.protocol.v1.run_messages import CancelRequest, JobView, RunView, Sub
 from ostler.protocol.v1.spec import JobSpec, Limits, Network, StepSpec
 from ostler.protocol.v1.table import CANCEL_RUN, GET_JOB, SUBMIT
 
-_INTERRUPTED = 130
 _LONGEST_NAME = 60
 
 
@@ -53,15 +53,15 @@ def job() -> None:
     """Submit and inspect jobs."""
 
 
-@job.command(context_settings={"ignore_unknown_options": False})
+@job.command(short_help="Submit a job and show its log as it is written.")
 @click.option("--pool", default="", help="The pool to run in; the organization's default without it.")
 @click.option("--label", "labels", multiple=True, help="A label that the runner must have. May be repeated.")
-@click.option("--timeout", type=DURATION, help="End the job after this long, such as 10m.")
+@click.option("--timeout", type=TIMEOUT, help="End the job after this long, such as 10m.")
 @click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="An environment variable. May be repeated.")
 @click.option(
     "--secret", "secret", multiple=True, metavar="NAME[=VALUE]", help="An environment variable that logs never show."
 )
-@click.option("--file", "file", type=click.Path(dir_okay=False), help="A script to run; `-` reads standard input.")
+@click.option("--file", "file", metavar="FILE", help="A script to run; `-` reads standard input.")
 @click.option("--shell", default="", help="The shell of --file: bash, sh or a command line with {0}.")
 @click.option("--name", default="", help="What to call the run.")
 @click.option("--kind", type=click.Choice([kind.value for kind in JobKind]), default="ci", help="What the job is.")
@@ -84,6 +84,8 @@ def submit(**given: Unpack[SubmitOptions]) -> int:
     ostler job submit -- sh -c 'echo hello'
     ostler job submit --pool build --label linux --file script.sh
     """  # noqa: D301 - click needs the escaped character itself
+    if "" in given["labels"]:
+        raise click.UsageError("a --label is empty")
     step = _step(given["command"], given["file"], given["shell"])
     spec = JobSpec(
         name=given["name"] or step.name,
@@ -120,7 +122,7 @@ def view(*, job_id: str, as_json: bool) -> None:
 
 def print_job(found: JobView, now: int) -> None:
     """Print a job for a person."""
-    output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {found.name}")
+    output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {output.shown(found.name)}")
     output.print_line(f"  pool {found.pool_name}  labels {', '.join(found.labels) or 'none'}  kind {found.kind.value}")
     if found.waiting is not None:
         output.print_line(f"  waiting: {found.waiting.sentence}")
@@ -128,14 +130,18 @@ def print_job(found: JobView, now: int) -> None:
             output.print_line(f"  would start it now: {found.waiting.would_start}")
     if found.failure is not None:
         detail = f" ({found.failure.detail})" if found.failure.detail else ""
-        output.print_line(f"  cause: {found.failure.cause.value}{detail} {found.failure.evidence}".rstrip())
+        evidence = f", {output.shown(found.failure.evidence)}" if found.failure.evidence else ""
+        output.print_line(f"  cause: {found.failure.cause.value}{detail}{evidence}")
     for step in found.steps:
         length = (step.finished_at or now) - step.started_at if step.started_at is not None else None
         took = output.span(length) if length is not None else ""
-        output.print_line(f"  {output.state(step.state.value, marked=True)}  {step.name}  {took}".rstrip())
+        output.print_line(
+            f"  {output.state(step.state.value, marked=True)}  {output.shown(step.name)}  {took}".rstrip()
+        )
     for attempt in found.attempts:
         output.print_line(
-            f"  attempt {attempt.fence}: {attempt.state} on {attempt.runner_name}, {attempt.log_lines} log lines"
+            f"  attempt {attempt.fence}: {attempt.state} on {attempt.runner_name}, "
+            f"{output.count(attempt.log_lines, 'log line')}"
         )
 
 
@@ -143,16 +149,22 @@ def _step(command: tuple[str, ...], file: str | None, shell: str) -> StepSpec:
     if (file is None) == (not command):
         raise click.UsageError("give either a command after `--` or a script with --file")
     if file is None:
+        if not command[0]:
+            raise click.UsageError("the command is empty")
+        if shell:
+            raise click.UsageError("--shell is for a script of --file; a command starts without a shell")
         return StepSpec(name=_shortened(shlex.join(command)), argv=list(command))
+    name = "standard input" if file == "-" else Path(file).name
     try:
-        script = sys.stdin.read() if file == "-" else Path(file).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandFailed(f"cannot read {file}: {error}", exit_code=2, code="script_unreadable") from error
+        script = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode()
+    except OSError as error:
+        raise CommandFailed(f"cannot read {file}: {error.strerror}", exit_code=2, code="script_unreadable") from error
+    except UnicodeDecodeError as error:
+        raise CommandFailed(f"{name} is not UTF-8 text", exit_code=2, code="script_unreadable") from error
+    script = script.replace("\r\n", "\n")
     if not script.strip():
-        raise CommandFailed(f"{file} is empty", fix="put commands into it", exit_code=2, code="script_empty")
-    return StepSpec(
-        name="standard input" if file == "-" else Path(file).name, script=script, shell=shell or _shebang(script)
-    )
+        raise CommandFailed(f"{name} is empty", fix="put commands into it", exit_code=2, code="script_empty")
+    return StepSpec(name=name, script=script, shell=shell or _shebang(script))
 
 
 def _shortened(name: str) -> str:
@@ -174,15 +186,21 @@ async def _submitted(client: Client, request: SubmitRequest, *, wait: bool, as_j
         _print_submitted(created, as_json=as_json)
         return 0
     output.say(f"run {created.id} submitted to pool {created.jobs[0].pool_name}")
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         return await follow_run(client, created, as_json=as_json)
     except asyncio.CancelledError:
-        output.say(f"\ncancelling {created.id} … (submit with --no-wait to leave a job running)")
-        task = asyncio.current_task()
+        reason = "interrupted at the terminal"
         if task is not None:
             task.uncancel()
-        await client.call(CANCEL_RUN, request=CancelRequest(reason="interrupted at the terminal"), run_id=created.id)
-        return _INTERRUPTED
+    except BrokenPipeError:
+        reason = "nobody reads its output any more"
+        streams.abandon()
+    output.say(f"\ncancelling {created.id}: {reason} (submit with --no-wait to leave a job running)")
+    await client.call(CANCEL_RUN, request=CancelRequest(reason=reason), run_id=created.id)
+    return INTERRUPTED
 
 
 def _print_submitted(created: RunView, *, as_json: bool) -> None:

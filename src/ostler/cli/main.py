@@ -8,7 +8,12 @@ from typing import NamedTuple
 import click
 
 from ostler import __version__
-from ostler.cli.errors import exit_code, explain
+from ostler.cli import streams
+from ostler.cli.errors import INTERRUPTED, exit_code, explain
+
+
+class _OutputClosed(Exception):
+    """Whoever read the output wants no more of it."""
 
 
 class _Entry(NamedTuple):
@@ -46,6 +51,13 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(entry.module), cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; whoever stops reading its output is content, which click would call a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _OutputClosed from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
@@ -65,16 +77,18 @@ def main() -> None:
     """Run the command line and leave with the exit code that its outcome deserves."""
     debug = os.environ.get("OSTLER_DEBUG", "") not in ("", "0")
     try:
+        streams.prepare()
         outcome = ostler.main(prog_name="ostler", standalone_mode=False)
+        streams.finish()
     except click.exceptions.Abort:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(INTERRUPTED)
+    except (_OutputClosed, BrokenPipeError):
+        streams.abandon()
         sys.exit(0)
     except Exception as error:
         if debug:

@@ -1,6 +1,7 @@
 """Options that several commands share, and how their texts become values."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -9,6 +10,9 @@ import click
 from ostler.domain.duration import parse_duration
 from ostler.domain.machine import Refused
 from ostler.domain.size import parse_size
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DAY_MICROS = 86_400_000_000
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,6 +27,9 @@ class DurationType(click.ParamType[int]):
 
     name = "duration"
 
+    def __init__(self, longest_days: int) -> None:
+        self._longest_days = longest_days
+
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the milliseconds of a duration."""
         if isinstance(value, int):
@@ -32,6 +39,8 @@ class DurationType(click.ParamType[int]):
             self.fail(micros.reason, param, ctx)
         if micros < 1000:
             self.fail(f"{value!r} is not a positive duration", param, ctx)
+        if micros > self._longest_days * _DAY_MICROS:
+            self.fail(f"{value!r} is longer than {self._longest_days} days", param, ctx)
         return micros // 1000
 
 
@@ -52,7 +61,8 @@ class SizeType(click.ParamType[int]):
         return size
 
 
-DURATION = DurationType()
+DURATION = DurationType(longest_days=366)
+TIMEOUT = DurationType(longest_days=30)
 SIZE = SizeType()
 
 
@@ -63,8 +73,14 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.UsageError(f"{option} {text!r}: write NAME=VALUE")
+        _check_name(name, option)
         values[name] = value
     return values
+
+
+def _check_name(name: str, option: str) -> None:
+    if not _VARIABLE.fullmatch(name):
+        raise click.UsageError(f"{option} {name!r}: a variable's name holds letters, digits and underscores only")
 
 
 def secrets(texts: Iterable[str]) -> dict[str, str]:
@@ -72,6 +88,7 @@ def secrets(texts: Iterable[str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
+        _check_name(name, "--secret")
         if not equals:
             found = os.environ.get(name)
             if found is None:

@@ -2,9 +2,12 @@
 
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 import msgspec
+
+from ostler.logs.visible import for_record
 
 _COLOURS = {
     "succeeded": "32",
@@ -33,6 +36,17 @@ def print_line(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def shown(text: str, limit: int = 0) -> str:
+    """Return what somebody else wrote as one line that no terminal obeys, shortened to the limit if there is one."""
+    safe = for_record(text)
+    return f"{safe[: limit - 1]}…" if limit and len(safe) > limit else safe
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in the right form."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def say(text: str) -> None:
     """Tell the person something that is not data."""
     sys.stderr.write(text + "\n")
@@ -41,9 +55,9 @@ def say(text: str) -> None:
 
 def state(word: str, *, marked: bool = False) -> str:
     """Return a state's word in its colour, with a mark so that colour is never the only sign."""
-    shown = f"{_MARKS.get(word, '·')} {word}" if marked else word
+    text = f"{_MARKS.get(word, '·')} {word}" if marked else word
     colour = _COLOURS.get(word)
-    return f"\x1b[{colour}m{shown}\x1b[0m" if colour and _coloured() else shown
+    return f"\x1b[{colour}m{text}\x1b[0m" if colour and _coloured() else text
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
@@ -88,6 +102,6 @@ def _width(text: str) -> int:
             inside = True
         elif inside:
             inside = character != "m"
-        else:
-            length += 1
+        elif not unicodedata.combining(character):
+            length += 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
     return length

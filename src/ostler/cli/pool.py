@@ -49,7 +49,7 @@ def list_(*, as_json: bool) -> None:
             f"{item.busy_runners}/{item.live_runners}",
             str(item.waiting_jobs),
             ", ".join(item.labels) or "-",
-            item.description[:40],
+            output.shown(item.description, 40),
         )
         for item in reply.pools
     ]
@@ -139,5 +139,10 @@ def _print(item: PoolView, *, as_json: bool) -> None:
     output.print_line(f"{item.name}  {output.state(item.status.value)}  {item.id}")
     for name, value in msgspec.structs.asdict(item).items():
         if name not in ("id", "name", "status", "created_at") and value not in ("", [], False):
-            shown = ", ".join(str(part) for part in cast("list[object]", value)) if isinstance(value, list) else value
-            output.print_line(f"  {name.replace('_', ' ')}: {shown}")
+            output.print_line(f"  {name.replace('_', ' ')}: {output.shown(_text(value))}")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in cast("list[object]", value))
+    return "yes" if value is True else str(value)

@@ -29,7 +29,13 @@ def list_(*, pool: str, limit: int, cursor: str, as_json: bool) -> None:
         return
     now = system_effects().clock.now()
     rows = [
-        (entry.job_id, entry.name[:40], entry.pool_name, output.ago(entry.created_at, now), entry.reason.sentence)
+        (
+            entry.job_id,
+            output.shown(entry.name, 40),
+            entry.pool_name,
+            output.ago(entry.created_at, now),
+            entry.reason.sentence,
+        )
         for entry in reply.entries
     ]
     output.print_table(("JOB", "NAME", "POOL", "CREATED", "WHY"), rows, empty="nothing waits")

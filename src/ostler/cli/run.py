@@ -45,14 +45,15 @@ def list_(*, state: str | None, pool: str, search: str, limit: int, cursor: str,
         (
             item.id,
             output.state(item.state.value, marked=True),
-            item.name[:50],
+            output.shown(item.name, 50),
             item.pool_name,
             item.runner_name or "-",
             output.ago(item.created_at, now),
         )
         for item in reply.runs
     ]
-    empty = "no runs; submit one with `ostler job submit -- echo hello`"
+    filtered = state or pool or search or cursor
+    empty = "no such runs" if filtered else "no runs; submit one with `ostler job submit -- echo hello`"
     output.print_table(("RUN", "STATE", "NAME", "POOL", "RUNNER", "CREATED"), rows, empty=empty)
     if reply.next_cursor:
         output.say(f"more: --cursor {reply.next_cursor}")
@@ -69,7 +70,7 @@ def view(*, run_id: str, as_exit_code: bool, as_json: bool) -> int:
         output.print_json(found)
     else:
         now = system_effects().clock.now()
-        output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {found.name}")
+        output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {output.shown(found.name)}")
         output.print_line(f"  created {output.ago(found.created_at, now)} by {found.submitted_by or 'unknown'}")
         for job in found.jobs:
             print_job(job, now)
@@ -123,11 +124,20 @@ def logs(*, run_id: str, follow: bool, since_line: int, timestamps: bool, job_id
 
     async def printed(client: Client) -> int:
         job = _chosen(await client.call(GET_RUN, run_id=run_id), job_id)
+        if attempt and attempt not in [each.fence for each in job.attempts]:
+            raise CommandFailed(
+                f"job {job.id} has no attempt {attempt}",
+                fix=f"see `ostler job view {job.id}`",
+                code="attempt_unknown",
+            )
         if follow:
-            await follow_events(client, job.id, LinePrinter(since_line=since_line))
+            printer = LinePrinter(since_line=since_line, timestamps=timestamps)
+            await follow_events(client, job.id, printer, attempt=attempt)
             return run_exit_code(await settled(client, run_id))
         if since_line > 1:
-            await _print_range(client, job, since_line, attempt)
+            await _print_range(
+                client, job, LinePrinter(since_line=since_line, timestamps=timestamps), since_line, attempt
+            )
         else:
             await _print_raw(client, job, attempt, timestamps=timestamps)
         return 0
@@ -139,9 +149,10 @@ def _chosen(found: RunView, job_id: str) -> JobView:
     for job in found.jobs:
         if job_id in (job.id, job.name) or (not job_id and len(found.jobs) == 1):
             return job
-    names = ", ".join(job.name for job in found.jobs)
+    names = ", ".join(output.shown(job.name) for job in found.jobs)
+    missing = f"no job {job_id!r}, but" if job_id else ""
     raise CommandFailed(
-        f"run {found.id} has {len(found.jobs)} jobs: {names}",
+        f"run {found.id} has {missing} {output.count(len(found.jobs), 'job')}: {names}".replace("  ", " "),
         fix="name one with --job",
         exit_code=2,
         code="job_unclear",
@@ -163,8 +174,7 @@ async def _print_raw(client: Client, job: JobView, attempt: int, *, timestamps: 
     sys.stdout.flush()
 
 
-async def _print_range(client: Client, job: JobView, since_line: int, attempt: int) -> None:
-    printer = LinePrinter(since_line=since_line)
+async def _print_range(client: Client, job: JobView, printer: LinePrinter, since_line: int, attempt: int) -> None:
     line = since_line
     while True:
         query = LogLinesQuery(from_line=line, lines=_PAGE, attempt=attempt)

@@ -126,8 +126,8 @@ def _print(item: RunnerView, *, as_json: bool) -> None:
         "  tools " + (", ".join(f"{tool} {version}" for tool, version in sorted(item.tools.items())) or "-")
     )
     if item.error:
-        output.print_line(f"  error: {item.error}")
+        output.print_line(f"  error: {output.shown(item.error)}")
     if item.note:
-        output.print_line(f"  note: {item.note}")
+        output.print_line(f"  note: {output.shown(item.note)}")
     if item.job_ids:
         output.print_line(f"  working on {', '.join(item.job_ids)}")

@@ -17,7 +17,7 @@ def token() -> None:
 
 
 @token.command()
-@click.option("--pool", default="", help="The pool that a runner may join with it.")
+@click.option("--pool", default="", help="The pool that a runner may join with it; the default one without it.")
 @click.option("--api", is_flag=True, help="Create an API token for yourself instead.")
 @click.option("--name", default="", help="What it is for.")
 @click.option("--uses", type=click.IntRange(1, 100_000), default=1, help="How many runners may join with it.")
@@ -25,6 +25,8 @@ def token() -> None:
 @json_option
 def create(*, pool: str, api: bool, name: str, uses: int, ttl: int, as_json: bool) -> None:
     """Create a token. It is shown this once."""
+    if api and pool:
+        raise click.UsageError("an API token is yours and belongs to no pool: leave out --pool or --api")
     request = CreateTokenRequest(kind="api" if api else "registration", name=name, pool=pool, uses=uses, ttl_ms=ttl)
     reply = with_client(lambda client: client.call(CREATE_TOKEN, request=request))
     if as_json:
@@ -50,7 +52,7 @@ def list_(*, as_json: bool) -> None:
         (
             item.id,
             item.kind,
-            item.name or "-",
+            output.shown(item.name) or "-",
             item.pool_name or "-",
             "-" if item.uses_left is None else str(item.uses_left),
             "revoked" if item.revoked else output.span(item.expires_at - now),
