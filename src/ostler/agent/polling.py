@@ -27,6 +27,8 @@ HOLD_MARGIN_SECONDS = 10.0
 
 _EARLY = 0.5
 _PATIENT_REPLIES = 2
+_CALM_SECONDS = 5.0
+"""An empty reply this long after the one before it says nothing about the server's ability to hold polls."""
 
 
 class PollRules(NamedTuple):
@@ -61,6 +63,8 @@ class Poller:
         self._on_disconnected = on_disconnected
         self._unanswered: ClaimRequest | None = None
         self._early = 0
+        self._rested_at = effects.clock.monotonic()
+        self._told: set[tuple[str, int, str]] = set()
         self.last_success = effects.clock.monotonic()
 
     async def turn(self) -> None:
@@ -138,11 +142,16 @@ class Poller:
             wait = self._rules.interval_seconds if self._rules.ignore_retry_after else reply.retry_after_ms / 1000
             await asyncio.sleep(wait)
             return
-        if reply.claims or took_seconds > _EARLY * request.wait_ms / 1000:
+        told = {(each.job_id, each.fence, each.action) for each in reply.directives}
+        news = bool(reply.claims) or bool(told - self._told)
+        held = took_seconds > _EARLY * request.wait_ms / 1000
+        self._told = told
+        if news or held or self._effects.clock.monotonic() - self._rested_at > _CALM_SECONDS:
             self._early = 0
-            return
-        # Nothing to do before its time: the server was restarted or cannot hold polls. Patient at first, then slow.
-        self._early += 1
-        if self._early > _PATIENT_REPLIES:
-            longest = min(self._rules.interval_seconds, 0.5 * 2 ** min(self._early - _PATIENT_REPLIES, 10))
-            await asyncio.sleep(self._effects.random.uniform(0.5, 1.0) * longest)
+        if not (news or held):
+            # Nothing to do before its time: the server was restarted or cannot hold polls. Patient at first, then slow.
+            self._early += 1
+            if self._early > _PATIENT_REPLIES:
+                longest = min(self._rules.interval_seconds, 0.5 * 2 ** min(self._early - _PATIENT_REPLIES, 10))
+                await asyncio.sleep(self._effects.random.uniform(0.5, 1.0) * longest)
+        self._rested_at = self._effects.clock.monotonic()

@@ -59,6 +59,22 @@ def test_a_server_that_cannot_hold_polls_is_asked_at_the_polling_interval() -> N
     simulate(scenario)
 
 
+def test_polls_that_end_early_now_and_then_do_not_make_a_runner_slow() -> None:
+    async def scenario() -> None:
+        async with Bench() as bench:
+            await bench.agent.ready.wait()
+            for _ in range(20):
+                await asyncio.sleep(8)
+                await bench.plane.hang_up()
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            job = await bench.plane.submit("at once")
+            await bench.plane.until(lambda: job.result)
+            assert loop.time() - began < 1
+
+    simulate(scenario)
+
+
 def test_the_breaker_pauses_polls_and_a_heartbeat_ends_the_pause_when_the_server_returns() -> None:
     """Rows 141, 142, 293."""
 
