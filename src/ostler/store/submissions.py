@@ -15,6 +15,7 @@ from ostler.domain.labels import checked_labels
 from ostler.domain.machine import Refused
 from ostler.domain.run import RunState
 from ostler.effects import Ids
+from ostler.logs.masker import why_not_masked
 from ostler.protocol.v1.run_messages import SubmitRequest
 from ostler.protocol.v1.spec import JobSpec
 from ostler.scheduling.demand import DemandClass
@@ -108,6 +109,9 @@ def prepare(
     if isinstance(labels, Refused):
         return labels
     secrets = request.spec.secrets
+    for name, value in secrets.items():
+        if value and (why := why_not_masked(value.encode())):
+            return Refused("value_refused", f"secret {name} is {why.replace('_', ' ')} to be masked in logs")
     bare = msgspec.structs.replace(request.spec, secrets=dict.fromkeys(secrets, "")) if secrets else request.spec
     spec = msgspec.json.encode(bare)
     job_id = ids.new("job")

@@ -6,7 +6,7 @@ from pathlib import Path
 from ostler.domain.job import JobKind
 from ostler.domain.run import RunState
 from ostler.protocol.v1.fleet_messages import CreatePoolRequest, UpdatePoolRequest
-from ostler.protocol.v1.run_messages import QueueQuery, RunsQuery
+from ostler.protocol.v1.run_messages import QueueQuery, RunsQuery, SubmitRequest
 from ostler.store import demands, jobs, logs, pools, queue, runs, submissions
 from tests.contract.store.world import World, code_of, kept, spec, there
 
@@ -166,5 +166,19 @@ def test_ended_runs_are_forgotten_with_all_their_rows_once_their_logs_are(in_wor
         assert code_of(await world.read(runs.get, submitted.run_id)) == "not_found"
         assert code_of(await world.read(jobs.get, submitted.job_id)) == "not_found"
         assert kept(await world.read(runs.get, waiting.run_id)).state.value == "queued"
+
+    in_world(scene)
+
+
+def test_a_secret_that_cannot_be_masked_is_refused_and_an_empty_one_is_none(in_world: Play) -> None:
+    async def scene(world: World) -> None:
+        def submitted(value: str) -> object:
+            request = SubmitRequest(spec=spec(TOKEN=value))
+            return submissions.prepare(request, world.ids, world.sealer)
+
+        assert code_of(submitted("abc")) == "value_refused"
+        assert code_of(submitted("x" * 70_000)) == "value_refused"
+        for accepted in ("abcd", ""):
+            assert isinstance(submitted(accepted), submissions.Submission)
 
     in_world(scene)
