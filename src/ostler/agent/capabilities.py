@@ -78,7 +78,7 @@ class LocalTools:
     def __init__(self, disk: Disk, environment: Mapping[str, str], directory: str) -> None:
         self._disk = disk
         self._search = [directory, *environment.get("PATH", os.defpath).split(os.pathsep)]
-        self._environment = {"PATH": os.pathsep.join(self._search), "HOME": "/nonexistent", "LC_ALL": "C"}
+        self._environment = {"PATH": os.pathsep.join(self._search), "HOME": os.devnull, "LC_ALL": "C"}
 
     async def detect(self) -> dict[str, str]:
         known = self._load()

@@ -34,9 +34,7 @@ class Enrolment:
         try:
             await self._enrol(afresh=False)
         except ProblemError as error:
-            raise EnrolmentRefused(
-                f"{error.problem.title}. {error.problem.detail}".strip(), fix=error.problem.fix
-            ) from error
+            raise EnrolmentRefused(_said(error.problem), fix=error.problem.fix) from error
 
     async def again(self, refusal: Problem) -> None:
         """Become someone new, as soon as there is a token that allows it."""
@@ -51,7 +49,7 @@ class Enrolment:
                 else:
                     return
             if self._single_run:
-                raise EnrolmentRefused(f"{refusal.title}. {refusal.detail}".strip(), fix=refusal.fix)
+                raise EnrolmentRefused(_said(refusal), fix=refusal.fix)
             await asyncio.sleep(self._random.uniform(0.5, 1.0) * _REREAD_SECONDS)
 
     async def _enrol(self, *, afresh: bool) -> None:
@@ -71,3 +69,10 @@ class Enrolment:
             self._log.warning("enrolment_delayed", reason=reason)
             longest = min(_LONGEST_WAIT_SECONDS, 0.25 * 2 ** min(failures, 10))
             await asyncio.sleep(self._random.uniform(0, longest))
+
+
+def _said(refusal: Problem) -> str:
+    """Return title and detail, or one of them where they say the same."""
+    if refusal.detail.casefold() in ("", refusal.title.casefold()):
+        return refusal.title
+    return f"{refusal.title}: {refusal.detail}"

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ostler.agent.delivery import LOST
 from ostler.agent.disk import Disk
+from ostler.agent.errors import EnrolmentRefused
 from ostler.agent.logging import Log
 from ostler.client.caller import Client
 from ostler.client.dates import http_date
@@ -103,6 +104,12 @@ class RunnerIdentity:
         identity = None if afresh else self._identity or self._load(PATH)
         if identity is None:
             token = self._token_source()
+            if not token:
+                raise EnrolmentRefused(
+                    "this runner is not enrolled, and there is no token",
+                    fix="Create one with `ostler token create --pool POOL`, then give it with --token or "
+                    "OSTLER_AGENT_TOKEN, or write it to the file with `ostler agent configure --token TOKEN`.",
+                )
             candidate = self._load(CANDIDATE_PATH)
             if candidate is None or candidate.token_digest != _digest(token):
                 candidate = self._create(token, candidate)

@@ -35,4 +35,4 @@ class Machine(Generic[S, E]):
             return following
         if state in self.terminal:
             return Refused(f"{self.noun}_ended", f"the {self.noun} has already ended as {state.value}")
-        return Refused(f"{self.noun}_not_{event.value}", f"a {self.noun} that is {state.value} cannot {event.value}")
+        return Refused(f"{self.noun}_not_{event.value}", f"the {self.noun} is {state.value} and cannot {event.value}")

@@ -78,7 +78,7 @@ def lacks(runner: RunnerFacts, demand: DemandClass) -> list[str]:
     if runner.pool_id != demand.pool_id:
         missing.append("it serves another pool")
     if demand.runner_name and demand.runner_name != runner.name:
-        missing.append(f"its name is not `{demand.runner_name}`")
+        missing.append(f"the name `{demand.runner_name}`")
     missing += [f"label `{label}`" for label in demand.labels if label not in runner.labels]
     if runner.kinds and demand.kind not in runner.kinds:
         missing.append(f"it does not take {demand.kind.value} jobs")

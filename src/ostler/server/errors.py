@@ -32,6 +32,13 @@ class PortInUse(ServerError):
     fix = "Stop the other program, or choose another port with --port."
 
 
+class AddressUnusable(ServerError):
+    """The address is none of this machine's, or this user may not listen there."""
+
+    code = "address_unusable"
+    fix = "Choose an address of this machine with --host (0.0.0.0 for all), and a port from 1024 with --port."
+
+
 class DataDirectoryUnusable(ServerError):
     """The data directory cannot be made or written."""
 

@@ -46,7 +46,12 @@ def load_master_key(path: Path, random: Random) -> MasterKey:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        return decode_master_key(path.read_text())
+        try:
+            return decode_master_key(path.read_text())
+        except (OSError, UnicodeDecodeError) as error:
+            raise KeyUnusable(f"{path} cannot be read as a master key: {error}") from error
+    except OSError as error:
+        raise KeyUnusable(f"{path} cannot be made: {error.strerror}") from error
     try:
         secret = random.randbytes(_KEY_BYTES)
         os.write(descriptor, base64.b64encode(secret) + b"\n")

@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ostler.server.errors import PortInUse
+from ostler.server.errors import AddressUnusable, PortInUse
 
 _GRACE_SECONDS = 10
 _HEAD_SECONDS = 30.0
@@ -110,7 +110,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.close()
         if error.errno == errno.EADDRINUSE:
             raise PortInUse(f"{host}:{port} is already in use") from error
-        raise PortInUse(f"cannot listen at {host}:{port}: {error.strerror or error}") from error
+        raise AddressUnusable(f"cannot listen at {host}:{port}: {error.strerror or error}") from error
     listener.setblocking(False)
     return listener
 

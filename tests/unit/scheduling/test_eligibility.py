@@ -26,7 +26,7 @@ SHORTCOMINGS: list[tuple[str, DemandClass, dict[str, object], str]] = [
     ("paused", JOB, {"admission": Admission.PAUSED, "note": "coffee"}, "it is paused (coffee)"),
     ("disabled", JOB, {"admission": Admission.DISABLED}, "it is disabled"),
     ("busy", JOB, {"busy": frozenset({Slot.PRIMARY})}, "its primary slot is busy"),
-    ("name", msgspec.structs.replace(JOB, runner_name="beta"), {}, "its name is not `beta`"),
+    ("name", msgspec.structs.replace(JOB, runner_name="beta"), {}, "the name `beta`"),
     ("isolation", msgspec.structs.replace(JOB, isolation="docker"), {}, "isolation `docker` (it has `sandbox`)"),
 ]
 
