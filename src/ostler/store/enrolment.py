@@ -27,6 +27,10 @@ _USE_TOKEN = Sql(
 _TOKEN_POOL = Sql("SELECT pool_id FROM tokens WHERE digest = :digest AND kind = 'registration'")
 _POOL = Sql("SELECT id, name, allow_multiple_instances FROM pools WHERE id = :pool_id [lock]")
 _SAME_NAME = Sql("SELECT id, status, enrol_key, admission FROM runners WHERE pool_id = :pool_id AND name = :name")
+_RETIRED = Sql(
+    "SELECT h.runner_id, h.facts FROM runner_keys k JOIN runner_history h ON h.runner_id = k.runner_id"
+    " WHERE k.public_key = :public_key AND k.revoked_at IS NULL AND h.pool_id = :pool_id AND h.name = :name"
+)
 _KEY_OF = Sql("SELECT 1 FROM runner_keys WHERE runner_id = :runner_id AND public_key = :public_key")
 _OTHERS = Sql("SELECT name, status FROM runners WHERE pool_id = :pool_id AND admission <> 'revoked'")
 _HOLDS = Sql("SELECT 1 FROM attempts WHERE runner_id = :runner_id AND held = 1")
@@ -47,6 +51,10 @@ _ADD_JTI = Sql(
     " ON CONFLICT DO NOTHING"
 )
 _FORGET_JTI = Sql("DELETE FROM assertion_jti WHERE expires_at < :now")
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    admission: Admission
 
 
 class RunnerKeys(msgspec.Struct, frozen=True):
@@ -74,6 +82,9 @@ def enrol(connection: Connection, request: EnrolRequest, runner_id: str, now: in
         and _KEY_OF.row(connection, runner_id=same[0], public_key=request.public_key)
     ):
         return EnrolReply(same[0], pool_id, pool_name)
+    retired = None if same is not None else _retired(connection, request, pool_id)
+    if retired is not None:
+        return EnrolReply(retired, pool_id, pool_name)
     if same is not None and (_is_live(same) or _HOLDS.row(connection, runner_id=same[0])):
         return Refused("runner_name_taken", f"a live runner of pool {pool_name!r} is named {request.name!r}")
     others = [name for name, status in _OTHERS.rows(connection, pool_id=pool_id) if status in _LIVE]
@@ -95,6 +106,14 @@ def _is_answered_by(same: Fields, request: EnrolRequest) -> bool:
     the same public key; then the earlier request may arrive last, and must not replace whom the later one made.
     """
     return same[2] == request.key or same[3] != Admission.REVOKED.value
+
+
+def _retired(connection: Connection, request: EnrolRequest, pool_id: str) -> str | None:
+    """Return who holds this public key and went to the history unaware of who it is; its hello brings it back."""
+    row = _RETIRED.row(connection, public_key=request.public_key, pool_id=pool_id, name=request.name)
+    if row is None or msgspec.json.decode(row[1], type=_Facts).admission is Admission.REVOKED:
+        return None
+    return row[0]
 
 
 def _is_live(same: Fields) -> bool:

@@ -120,6 +120,21 @@ def test_an_enrolment_that_was_overtaken_by_its_repetition_with_another_token_re
     in_world(scene)
 
 
+def test_an_enrolment_whose_answer_was_lost_is_answered_even_when_the_runner_is_in_the_history(in_world: Play) -> None:
+    async def scene(world: World) -> None:
+        request = world.enrolment(await world.token(uses=1), "alpha")
+        assert kept(await world.run(enrolment.enrol, request, "rnr_1", world.now)).runner_id == "rnr_1"
+        swept = await world.run(runners.sweep, world.now)
+        while not swept.retired:
+            world.wait(15)
+            swept = await world.run(runners.sweep, world.now)
+        assert kept(await world.run(enrolment.enrol, request, "rnr_2", world.now)).runner_id == "rnr_1"
+        assert there(await world.read(enrolment.keys, "rnr_1")).admission is Admission.ACTIVE
+        kept(await hello(world, "rnr_1"))
+
+    in_world(scene)
+
+
 def test_an_assertion_is_used_once(in_world: Play) -> None:
     async def scene(world: World) -> None:
         uses = [world.run(enrolment.use_assertion, "rnr_1", "jti", world.now + SECOND) for _ in range(5)]
