@@ -4,6 +4,7 @@ Certificates are always verified, against the system's authorities or those in S
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
 
@@ -114,7 +115,7 @@ class HttpTransport:
                 sent=False,
             ) from error
         except OSError as error:
-            raise TransportError(f"cannot connect to {nearest.origin}: {error}", sent=False) from error
+            raise TransportError(f"cannot connect to {nearest.origin}: {_cause(error)}", sent=False) from error
         return connection
 
     async def _tunnel(self, connection: HttpConnection, proxy: Address) -> HttpConnection:
@@ -167,3 +168,10 @@ async def _whole(connection: HttpConnection) -> bytes:
         if room < 0:
             raise TransportError(f"the reply is larger than {LARGEST_REPLY} bytes", sent=True)
     return b"".join(parts)
+
+
+def _cause(error: OSError) -> str:
+    """Return the system's own words: those of asyncio name the call and an address that was already said."""
+    if error.errno is None or isinstance(error, ssl.SSLError):
+        return str(error)
+    return os.strerror(error.errno) if error.errno > 0 else error.strerror or str(error)
