@@ -28,6 +28,7 @@ from ostler.store.tokens import NewToken
 from ostler.testing.chaos import Chaos
 from ostler.testing.database import SimDatabase
 from ostler.testing.errors import PromiseBroken
+from ostler.testing.faults import Fault
 from ostler.testing.machine import NoTools, SimMachine
 from ostler.testing.node import Node, NodeClock, Process
 from ostler.testing.observer import ENDED, Observer
@@ -59,6 +60,12 @@ async def scenario(world: World, *, longest_seconds: float | None = None) -> Non
         await platform.settle()
         await platform.calm()
         await platform.judge()
+
+
+async def long_troubles(world: World) -> None:
+    """Few kinds of fault, but often and for so long that every lease and every silence runs out."""
+    world.faults.rates = {Fault.PAUSE: 0.5, Fault.PARTITION: 0.5, Fault.DELAY: 0.3}
+    await scenario(world, longest_seconds=1500.0)
 
 
 class Platform:
@@ -262,4 +269,4 @@ def _trace(process: Process, level: Level, record: Mapping[str, Value]) -> None:
         trace.listener(process.node.loop.time(), f"{process.name}: {level} {record['event']} {fields}")
 
 
-__all__ = ["ENDED", "Platform", "Submission", "registration_token", "scenario"]
+__all__ = ["ENDED", "Platform", "Submission", "long_troubles", "registration_token", "scenario"]
