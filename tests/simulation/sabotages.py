@@ -3,7 +3,8 @@
 Nothing in the programs knows of this: a sabotage replaces a function or a statement while one seed runs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -18,11 +19,31 @@ from ostler.domain.machine import Machine
 from ostler.protocol.problem import problem
 from ostler.protocol.v1 import table
 from ostler.protocol.v1.runner_messages import HeldAttempt, HelloRequest
-from ostler.store import attempts, leadership, logs, runners, runs, submissions, transitions
+from ostler.store import attempts, claims, leadership, logs, runners, runs, submissions, transitions
+from ostler.testing.faults import Fault
 from ostler.testing.platform import scenario as platform_scenario
 from ostler.testing.world import World
 
 Patch = tuple[object, str, object]
+
+
+class Sought(NamedTuple):
+    """Where a rare consequence is to be found: the only faults, and how long the longest of them lasts."""
+
+    rates: Mapping[Fault, float]
+    longest_seconds: float
+
+
+SOUGHT: Mapping[str, Sought] = {
+    "fence_check": Sought({Fault.PAUSE: 0.5, Fault.PARTITION: 0.5, Fault.DELAY: 0.3}, 1500.0),
+    "self_fencing": Sought({Fault.PARTITION: 0.9}, 300.0),
+    "forgiveness": Sought({Fault.PAUSE: 0.9}, 2000.0),
+    "hello_sequence": Sought(
+        {Fault.DUPLICATE: 0.9, Fault.DELAY: 0.5, Fault.RESET_REPLY: 0.15, Fault.RESTART: 1.0}, 30.0
+    ),
+    "journal_fsync": Sought({Fault.POWER_LOSS: 0.8, Fault.TORN: 0.7, Fault.KILL_AT_SEND: 0.02}, 100.0),
+}
+"""Under these faults the programs as they are keep their promises, at the same seeds."""
 
 
 async def scenario(world: World) -> None:
@@ -31,7 +52,22 @@ async def scenario(world: World) -> None:
         for name in sorted(world.sabotage):
             for target, attribute, replacement in SABOTAGES[name]():
                 programs.setattr(target, attribute, replacement)
+        await _sought(world, next(iter(sorted(world.sabotage & SOUGHT.keys())), ""))
+
+
+async def unharmed(world: World) -> None:
+    """The platform with all its safeguards, under the faults that find the sabotage of the world's missing."""
+    (name,) = world.sabotage
+    await _sought(world, name)
+
+
+async def _sought(world: World, name: str) -> None:
+    sought = SOUGHT.get(name)
+    if sought is None:
         await platform_scenario(world)
+    else:
+        world.faults.rates = dict(sought.rates)
+        await platform_scenario(world, longest_seconds=sought.longest_seconds)
 
 
 def fence_check() -> Sequence[Patch]:
@@ -159,6 +195,33 @@ def hello_sequence() -> Sequence[Patch]:
     return ((runners, "hello", ageless),)
 
 
+def finish_key() -> Sequence[Patch]:
+    """A repeated result is refused although it is the same."""
+    finish_many = attempts.finish_many
+
+    def renamed(connection: Connection, finishes: Sequence[attempts.Finish], now: int) -> object:
+        changed = [
+            msgspec.structs.replace(
+                each, request=msgspec.structs.replace(each.request, key=f"{each.request.key[:50]}-{now}")
+            )
+            for each in finishes
+        ]
+        return finish_many(connection, changed, now)
+
+    return ((attempts, "finish_many", renamed),)
+
+
+def claim_again() -> Sequence[Patch]:
+    """A runner that did not get the answer to its claim is not told of it again; its slot just stays taken."""
+    look_at_runners = claims._look_at_runners
+
+    def forgetful(connection: Connection, wants: Sequence[claims.Want]) -> object:
+        names, held = look_at_runners(connection, wants)
+        return names, dict.fromkeys(held)
+
+    return ((claims, "_look_at_runners", forgetful),)
+
+
 def guarded_state() -> Sequence[Patch]:
     """A job that has ended can still be cancelled."""
     ended = {(state, JobEvent.CANCEL): JobState.CANCELLED for state in (JobState.SUCCEEDED, JobState.FAILED)}
@@ -206,5 +269,7 @@ SABOTAGES: dict[str, Callable[[], Sequence[Patch]]] = {
         guarded_state,
         forgiveness,
         cancel_directive,
+        finish_key,
+        claim_again,
     )
 }
