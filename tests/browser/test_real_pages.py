@@ -163,6 +163,9 @@ def test_everything_can_be_done_by_keyboard(open_real: OpenPage, site: Installat
     expect(page.locator(".run-title .status")).to_contain_text("Cancelled")
     page.goto("/runs")
     reach(page, "By keyboard")
+    submit(site, "Another one", ("Any", "true"))
+    expect(page.locator("#runs")).to_contain_text("Another one")
+    assert "By keyboard" in page.evaluate("document.activeElement.textContent"), "a live update took the focus away"
     page.keyboard.press("Enter")
     page.wait_for_url("**/runs/run_*")
 
