@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -138,7 +138,9 @@ async def join(server: Server, count: int, **hello: object) -> list[Runner]:
 def serving(directory: Path, database: str = "", *, key: Path | None = None) -> Generator[Server]:
     """``ostler server`` until the end of the block."""
     url = database or f"sqlite:///{directory}/ostler.db"
-    options = [f"--database={url}", f"--blobs=file://{directory}/blobs", f"--key-file={key or directory / 'key'}"]
+    file = key or directory / "key"
+    file.write_text(b64encode(bytes(32)).decode())
+    options = [f"--database={url}", f"--blobs=file://{directory}/blobs", f"--key-file={file}"]
     with running(directory, ["server", *options]) as server:
         yield server
 

@@ -70,7 +70,7 @@ def server(**given: Unpack[ServerOptions]) -> None:
 
 async def _serve(settings: ServerSettings) -> None:
     effects = system_effects()
-    program = Program(settings, master_key(settings, os.environ, effects.random), effects)
+    program = Program(settings, master_key(settings, os.environ), effects)
     serving = asyncio.create_task(program.run())
     ready = asyncio.create_task(program.ready.wait())
     await asyncio.wait({serving, ready}, return_when=asyncio.FIRST_COMPLETED)

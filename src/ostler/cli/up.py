@@ -21,10 +21,12 @@ from ostler.cli import output
 from ostler.cli.context import save_context
 from ostler.effects import system_effects
 from ostler.server.errors import AlreadyRunning, DataDirectoryUnusable
+from ostler.server.keys import make_master_key
 from ostler.server.logging import configure_logging
 from ostler.server.program import Program, master_key
 from ostler.server.settings import ServerSettings
 
+_KEY_FILE = "master.key"
 _RESTART_SECONDS = 1.0
 _LONGEST_RESTART_SECONDS = 30.0
 _STOP_SECONDS = 10.0
@@ -46,7 +48,7 @@ def up(*, data: str | None, port: int, host: str, runners: int, debug: bool) -> 
             blobs=(directory / "blobs").as_uri(),
             host=host,
             port=port,
-            key_file=directory / "master.key",
+            key_file=directory / _KEY_FILE,
         )
         uvloop.run(_Installation(settings, directory, runners, debug=debug).run())
 
@@ -61,7 +63,8 @@ class _Installation:
         self._debug = debug
         self._alive: int | None = None
         """The end of a pipe that nobody else holds: however this process dies, its runners' process sees it close."""
-        self._program = Program(settings, master_key(settings, os.environ, effects.random), effects)
+        make_master_key(directory / _KEY_FILE, effects.random)
+        self._program = Program(settings, master_key(settings, os.environ), effects)
 
     async def run(self) -> None:
         """Serve until told to stop."""

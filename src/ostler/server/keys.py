@@ -41,15 +41,20 @@ def decode_master_key(text: str) -> MasterKey:
         raise KeyUnusable("the master key is not base64") from error
 
 
-def load_master_key(path: Path, random: Random) -> MasterKey:
-    """Read the key file, or make it (mode 0600) at the first start."""
+def read_master_key(path: Path) -> MasterKey:
+    """Read the key file; it is never made here, or replicas would each have a key of their own."""
+    try:
+        return decode_master_key(path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyUnusable(f"{path} cannot be read as a master key: {error}") from error
+
+
+def make_master_key(path: Path, random: Random) -> MasterKey:
+    """Read the key file of a single installation, or make it (mode 0600) at the first start."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        try:
-            return decode_master_key(path.read_text())
-        except (OSError, UnicodeDecodeError) as error:
-            raise KeyUnusable(f"{path} cannot be read as a master key: {error}") from error
+        return read_master_key(path)
     except OSError as error:
         raise KeyUnusable(f"{path} cannot be made: {error.strerror}") from error
     try:

@@ -5,33 +5,38 @@ import os
 from collections.abc import Mapping
 
 import msgspec
+import structlog
 
 from ostler.blobs import open_blobs
 from ostler.domain.pool import HOSTED_POOL
-from ostler.effects import Effects, Random
+from ostler.effects import Effects
 from ostler.protocol.v1.fleet_messages import CreateTokenRequest, Identity
 from ostler.server.calls.tokens import API_TOKEN_MS
 from ostler.server.errors import KeyUnusable
-from ostler.server.keys import MasterKey, decode_master_key, load_master_key
+from ostler.server.keys import MasterKey, decode_master_key, read_master_key
 from ostler.server.serving import GracefulServer, listen, server
 from ostler.server.settings import ServerSettings
 from ostler.server.wiring import Control
 from ostler.store import sign_in
+from ostler.store.database import Database
 from ostler.store.open import open_database
+
+log = structlog.get_logger("ostler.server")
 
 _ADMINISTRATOR = "admin"
 _EMBEDDED_MS = 600_000
 _SIGN_IN_MICROS = 3_600_000_000
+_SILENT_SECONDS = 2.0
 
 
-def master_key(settings: ServerSettings, environment: Mapping[str, str], random: Random) -> MasterKey:
+def master_key(settings: ServerSettings, environment: Mapping[str, str]) -> MasterKey:
     """Return the installation's key, from where the settings say it is."""
     text = environment.get("OSTLER_MASTER_KEY", "")
     if text:
         return decode_master_key(text)
     if settings.key_file is None:
         raise KeyUnusable("no master key was given")
-    return load_master_key(settings.key_file, random)
+    return read_master_key(settings.key_file)
 
 
 class Program:
@@ -54,7 +59,7 @@ class Program:
         bound = msgspec.structs.replace(self._settings, port=port)
         self.url = bound.url
         self.local_url = msgspec.structs.replace(bound, public_url="").url
-        database = await open_database(self._settings.database)
+        database = await self._opened()
         blobs = open_blobs(self._settings.blobs, os.environ)
         control = Control(bound, self._key, database, blobs, self._effects)
         self._control = control
@@ -70,6 +75,17 @@ class Program:
             watching.cancel()
             await blobs.aclose()
             await database.close()
+
+    async def _opened(self) -> Database:
+        """Open the database, and say so when it keeps everyone waiting."""
+        opening = asyncio.ensure_future(open_database(self._settings.database))
+        try:
+            done, _ = await asyncio.wait({opening}, timeout=_SILENT_SECONDS)
+            if not done:
+                log.warning("waiting_for_database", fix="Check that it runs and that this machine may connect to it.")
+            return await opening
+        finally:
+            opening.cancel()
 
     def stop(self) -> None:
         """Begin to stop, as a signal would."""

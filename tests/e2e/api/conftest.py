@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 import uuid
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +38,9 @@ def world() -> Iterator[World]:
     log = directory / "server.log"
     program = [sys.executable, "-c", "from ostler.cli.main import main; main()", "server", "--port", "0"]
     places = [f"--database=sqlite:///{directory}/ostler.db", f"--blobs=file://{directory}/blobs"]
-    command = [*program, *places, f"--key-file={directory}/key"]
+    key = directory / "key"
+    key.write_text(b64encode(bytes(32)).decode())
+    command = [*program, *places, f"--key-file={key}"]
     server = GuardedProcess(command, directory=directory, log=log)
     try:
         assert wait_until(lambda: "/sign-in/" in _text(log) or not server.running, 30), log_tail(log)
