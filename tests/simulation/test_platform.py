@@ -25,11 +25,11 @@ FOUND_AT = {
     "start_grant": 0,
     "lease_renewal": 0,
     "reconciliation": 0,
-    "log_offset": 0,
+    "log_offset": 3,
     "result_outbox": 2,
-    "submit_key": 3,
-    "start_key": 6,
-    "rule_of_the_kind": 19,
+    "submit_key": 4,
+    "start_key": 11,
+    "rule_of_the_kind": 25,
     "journal_fsync": 2,
 }
 """Where each was found when this was written."""
