@@ -9,6 +9,9 @@ from ostler.testing.platform import scenario
 from ostler.testing.world import World, simulate
 from tests.simulation.sabotages import SABOTAGES, SOUGHT
 
+pytestmark = pytest.mark.timeout(900)
+"""Seeds take as long as the machine is busy; what would never end is ended by the loop's own limits."""
+
 SEEDS = range(160)
 LONG_SEEDS = range(40)
 LONG_TROUBLES = "ostler.testing.platform:long_troubles"
