@@ -27,7 +27,6 @@ _ATTEMPTS = Sql(
 )
 _NAMES = Sql("SELECT id, run_id, name FROM jobs WHERE id [among ids]")
 _STATE = Sql("SELECT state FROM jobs WHERE id = :job_id")
-_JOB_OF_RUN = Sql("SELECT id FROM jobs WHERE run_id = :run_id ORDER BY id")
 
 
 class Named(NamedTuple):
@@ -51,11 +50,6 @@ def get(connection: Connection, job_id: str) -> JobView | Refused:
 def of_run(connection: Connection, run_id: str) -> list[JobView]:
     """Return the jobs of a run in the order in which they were made."""
     return _views(connection, _OF_RUN.rows(connection, run_id=run_id))
-
-
-def ids_of_run(connection: Connection, run_id: str) -> list[str]:
-    """Return the ids of a run's jobs."""
-    return [row[0] for row in _JOB_OF_RUN.rows(connection, run_id=run_id)]
 
 
 def _views(connection: Connection, rows: Iterable[Fields]) -> list[JobView]:
