@@ -37,7 +37,8 @@ def test_an_empty_installation_says_how_to_begin(browser: Browser) -> None:
         page.goto(f"{server.url}/queue?pool=hosted")
         expect(page).to_have_url(re.compile(r"/sign-in\?next="))
         page.goto(link[0])
-        page.keyboard.press("Enter")  # the button has the focus
+        expect(page.get_by_role("button", name="Sign in")).to_be_focused()
+        page.keyboard.press("Enter")
         page.wait_for_url("**/runs")
         expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
         assert fresh.ostler("job", "submit", "--no-wait", "--", "echo", "hello").status == 0
