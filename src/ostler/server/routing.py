@@ -7,7 +7,7 @@ of the right type within its limit, a proven caller) is established here and now
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -160,8 +160,7 @@ class Router:
         body = _decoded(route, raw)
         call = Call(body, caller, values, query, headers, request_id)
         CURRENT.set(call)
-        work = route.handler(call)
-        result = await (_while_connected(work, receive) if endpoint.held else work)
+        result = await route.handler(call)
         if isinstance(result, Streaming):
             return result
         if isinstance(result, Problem):
@@ -316,27 +315,6 @@ async def _pump(send: Send, reply: Streaming) -> None:
         log.exception("stream_broken")
         return
     await send({"type": "http.response.body", "body": b""})
-
-
-async def _while_connected(work: Awaitable[object], receive: Receive) -> object:
-    """Give up when the caller is gone: what a held call would be answered with must not go to nobody."""
-    waiting = asyncio.current_task()
-    gone = asyncio.ensure_future(_disconnected(receive))
-
-    def give_up(task: asyncio.Future[None]) -> None:
-        if not task.cancelled() and task.exception() is None and waiting is not None:
-            waiting.cancel()
-
-    gone.add_done_callback(give_up)
-    try:
-        return await work
-    except asyncio.CancelledError:
-        if gone.done() and not gone.cancelled() and waiting is not None and waiting.uncancel() == 0:
-            raise ClientGone from None
-        raise
-    finally:
-        gone.remove_done_callback(give_up)
-        gone.cancel()
 
 
 async def _disconnected(receive: Receive) -> None:
