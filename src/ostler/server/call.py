@@ -1,5 +1,6 @@
 """One call of an endpoint, as the use cases see it: already decoded, authenticated and within its limits."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -43,6 +44,8 @@ class Call(NamedTuple, Generic[Request]):
     query: Any
     headers: Mapping[str, str]
     request_id: str
+    left: "asyncio.Future[None] | None" = None
+    """Of a held call: done once the caller has hung up. What it waits for must then go to somebody else."""
 
     @property
     def runner(self) -> RunnerCaller:

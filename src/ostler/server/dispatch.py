@@ -74,10 +74,18 @@ class Dispatcher:
         self._draining = False
         hub.listen(self._hinted)
 
-    async def hold(self, runner_id: str, slots: Sequence[Slot], key: str, wait_seconds: float) -> list[Claimed] | Told:
+    async def hold(
+        self,
+        runner_id: str,
+        slots: Sequence[Slot],
+        key: str,
+        wait_seconds: float,
+        left: asyncio.Future[None] | None = None,
+    ) -> list[Claimed] | Told:
         """Wait for work for the free slots, or until there is a reason to look at the runner's leases.
 
-        Without time to wait, one look at the queue is taken.
+        Without time to wait, one look at the queue is taken. Once it has ``left``, a runner waits no longer: a job that
+        is claimed for nobody would stay where it is until the lease of its claim runs out.
         """
         if self._draining:
             return Told(draining=True, final=True)
@@ -92,9 +100,18 @@ class Dispatcher:
             self._wake(facts.pool_id)
         patience = _ONE_LOOK_SECONDS if brief else wait_seconds
         timer = asyncio.get_running_loop().call_later(patience, poll.answer, Told())
+
+        def withdraw(_left: asyncio.Future[None]) -> None:
+            poll.answer(Told(final=True))
+            self._polls.drop(poll)
+
+        if left is not None:
+            left.add_done_callback(withdraw)
         try:
             return await poll.future
         finally:
+            if left is not None:
+                left.remove_done_callback(withdraw)
             timer.cancel()
             self._polls.drop(poll)
             self._metrics.held_polls.set(len(self._polls))

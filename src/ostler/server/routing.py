@@ -158,9 +158,14 @@ class Router:
         query = _query(endpoint, scope["query_string"])
         raw = b"" if endpoint.request is Nothing else await _body(receive, headers, endpoint.body_limit)
         body = _decoded(route, raw)
-        call = Call(body, caller, values, query, headers, request_id)
+        left = asyncio.ensure_future(_disconnected(receive)) if endpoint.held else None
+        call = Call(body, caller, values, query, headers, request_id, left)
         CURRENT.set(call)
-        result = await route.handler(call)
+        try:
+            result = await route.handler(call)
+        finally:
+            if left is not None:
+                left.cancel()
         if isinstance(result, Streaming):
             return result
         if isinstance(result, Problem):

@@ -36,6 +36,12 @@ class Chaos:
             if node.running() is None:
                 node.start(program)
 
+    @property
+    def over(self) -> bool:
+        """Whether every program runs and none is still about to end because of what it was told."""
+        running = [node.running() for node in self._programs]
+        return all(process is not None and not process.told_to_end for process in running)
+
     async def rage(self, seconds: float) -> None:
         """Make trouble for so long, then heal everything."""
         loop, random = self._world.loop, self._world.random

@@ -64,6 +64,7 @@ class Process(Life):
         self.failure: BaseException | None = None
         self.undisturbed_since = node.loop.time()
         """Since when it has run without a pause."""
+        self.told_to_end = False
         self._watchers: list[Callable[[bool], None]] = []
         self._main: SimTask[None] | None = None
 
@@ -112,6 +113,7 @@ class Process(Life):
     def terminate(self) -> None:
         """As SIGTERM: the program's main task is cancelled and may clean up."""
         if self._main is not None and self.alive:
+            self.told_to_end = True
             self._main.cancel()
 
     def kill(self) -> None:

@@ -117,7 +117,7 @@ class Platform:
         repair = self.world.loop.time() + _REPAIR_SECONDS
         self.people.undo([agent.name for agent in self.agents])
         until = self.world.loop.time() + SETTLING_SECONDS
-        while not (self.people.done and self._ended() and not self._missing()):
+        while not (self.chaos.over and self.people.done and self._ended() and not self._missing()):
             if self.world.loop.time() > until:
                 raise PromiseBroken(self._unsettled())
             self.chaos.boot()

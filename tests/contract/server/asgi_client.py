@@ -59,10 +59,13 @@ class AsgiClient:
 
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
+        self.latest: Exchange | None = None
+        """What was asked last, for those who leave before they are answered."""
 
     async def request(self, method: str, target: str, *body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
         """Send a request, its body in these pieces, and return the whole reply."""
         exchange = Exchange(list(body) or [b""])
+        self.latest = exchange
         await self._application(_scope(method, target, headers or {}), exchange.receive, exchange.send)
         status, sent = exchange.started.result()
         pieces: list[bytes] = []

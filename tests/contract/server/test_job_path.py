@@ -37,6 +37,20 @@ def test_a_held_poll_is_answered_when_work_comes(served: Served) -> None:
     served(scene)
 
 
+def test_a_job_is_not_given_to_a_runner_whose_connection_is_gone(served: Served) -> None:
+    async def scene(installation: Installation) -> None:
+        person, gone, there = await installation.user(), await installation.runner("gone"), await installation.runner()
+        poll = await _held(gone)
+        assert installation.client.latest is not None
+        installation.client.latest.gone.set()
+        assert (await poll).json() == {}
+        run = await person.submit()
+        claims = (await there.poll(5_000)).json()["claims"]
+        assert [claim["run_id"] for claim in claims] == [run["id"]]
+
+    served(scene)
+
+
 def test_a_result_carries_the_next_poll(served: Served) -> None:
     async def scene(installation: Installation) -> None:
         person, runner = await installation.user(), await installation.runner()

@@ -62,7 +62,9 @@ class WorkCalls:
     async def claim(self, call: Call[ClaimRequest]) -> ClaimReply:
         """Hold the poll until there is work or a directive, or its time is over."""
         runner_id = call.runner.runner_id
-        return await (self._poll if call.body.wait_ms else self._look)(runner_id, call.body)
+        if not call.body.wait_ms:
+            return await self._look(runner_id, call.body)
+        return await self._poll(runner_id, call.body, call.left)
 
     async def start(self, call: Call[StartRequest]) -> StartReply:
         """Give the durable grant."""
@@ -104,14 +106,14 @@ class WorkCalls:
             return ClaimReply(claims=[self._claim(claimed) for claimed in outcome], directives=directives)
         return ClaimReply(directives=directives, retry_after_ms=_MOVE_ON_MS if outcome.draining else None)
 
-    async def _poll(self, runner_id: str, request: ClaimRequest) -> ClaimReply:
+    async def _poll(self, runner_id: str, request: ClaimRequest, left: "asyncio.Future[None] | None") -> ClaimReply:
         ends = self._effects.clock.monotonic() + request.wait_ms / 1000
         while True:
             directives = await self._renewed(runner_id, request)
             if directives:
                 return ClaimReply(directives=directives)
-            left = max(0.0, ends - self._effects.clock.monotonic())
-            outcome = await self._dispatcher.hold(runner_id, request.slots, request.key, left)
+            seconds = max(0.0, ends - self._effects.clock.monotonic())
+            outcome = await self._dispatcher.hold(runner_id, request.slots, request.key, seconds, left)
             if not isinstance(outcome, Told):
                 return ClaimReply(claims=[self._claim(claimed) for claimed in outcome])
             if outcome.draining:
