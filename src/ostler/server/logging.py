@@ -17,23 +17,27 @@ _NAMED = ("run_id", "job_id", "runner_id")
 def configure_logging(*, json: bool, debug: bool) -> None:
     """Set up the process's logging once, before anything logs."""
     level = logging.DEBUG if debug else logging.INFO
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
-    exceptions: list[structlog.typing.Processor] = [structlog.processors.dict_tracebacks] if json else []
     structlog.configure(
         processors=[
             name_call,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *exceptions,
-            renderer,
+            *_rendering(json=json),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+
+
+def _rendering(*, json: bool) -> list[structlog.typing.Processor]:
+    """How a line is written. A traceback names places, never values: credentials and secrets are among them."""
+    if json:
+        places = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        return [structlog.processors.ExceptionRenderer(places), structlog.processors.JSONRenderer()]
+    plain = structlog.dev.plain_traceback
+    return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
 
 
 def name_call(logger: object, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
