@@ -146,6 +146,12 @@ class JobLife:
             if error.code not in GONE and error.code not in LOST:
                 self._log.error("job_refused", code=error.code, reason=str(error))
             self._abandoned = error.code
+        except Exception as error:
+            if self._supervisor is not None or self.entry.phase != "granted":
+                raise
+            # Nothing runs, and nobody else will ever be given this job: without a result it would last for ever.
+            self._log.error("job_not_begun", reason=_named(error))
+            await self._finish(infrastructure("agent_error", _named(error)))
         finally:
             self._task = None
         if self._abandoned:
@@ -321,6 +327,10 @@ class JobLife:
                 raise
             # The result is sent all the same: once the server has it, the journal is not needed any more.
             self._parts.work.fault(f"the journal cannot be written: {error}")
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 async def _soon_over(supervisor: Supervisor, seconds: float) -> bool:

@@ -18,7 +18,7 @@ from ostler.client.caller import Client
 from ostler.domain.job import JobKind
 from ostler.effects import system_effects
 from ostler.protocol.v1.run_messages import CancelRequest, JobView, RunView, SubmitRequest
-from ostler.protocol.v1.spec import JobSpec, Limits, Network, StepSpec
+from ostler.protocol.v1.spec import FEWEST_CPUS, MOST_CPUS, JobSpec, Limits, Network, StepSpec
 from ostler.protocol.v1.table import CANCEL_RUN, GET_JOB, SUBMIT
 
 _LONGEST_NAME = 60
@@ -68,7 +68,9 @@ def job() -> None:
 @click.option("--runner", default="", help="Pin the job to the runner of this name.")
 @click.option("--priority", type=click.IntRange(-1000, 1000), default=0, help="Higher is served first.")
 @click.option("--memory", type=SIZE, help="End the job when it uses more memory than this, such as 512MiB.")
-@click.option("--cpus", type=click.FloatRange(0.01, 4096), help="Give the job no more cores than this, such as 1.5.")
+@click.option(
+    "--cpus", type=click.FloatRange(FEWEST_CPUS, MOST_CPUS), help="Give the job no more cores than this, such as 1.5."
+)
 @click.option("--pids", type=click.IntRange(1, 1 << 22), help="Let the job have no more processes and threads at once.")
 @click.option("--disk", type=SIZE, help="End the job when its files take more than this, such as 1GiB.")
 @click.option(

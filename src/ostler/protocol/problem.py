@@ -104,6 +104,9 @@ PROBLEMS: dict[str, ProblemKind] = {
 FENCED = ("stale_fence", "job_ended", "not_found", "runner_revoked")
 """With what every call that carries a fence may be refused."""
 
+_LONGEST_DETAIL = 1000
+"""A detail may quote what was sent, which may be as large as a body."""
+
 LABELS = ("label_length", "label_characters", "labels_too_many")
 """With what every call that gives labels may be refused."""
 
@@ -123,7 +126,7 @@ def problem(
         code=code,
         title=kind.title,
         status=kind.status,
-        detail=detail,
+        detail=detail if len(detail) <= _LONGEST_DETAIL else f"{detail[:_LONGEST_DETAIL]}…",
         fix=fix or kind.fix,
         type=f"/api#{code}",
         request_id=request_id,

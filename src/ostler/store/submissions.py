@@ -17,7 +17,7 @@ from ostler.domain.run import RunState
 from ostler.effects import Ids
 from ostler.logs.masker import why_not_masked
 from ostler.protocol.v1.run_messages import SubmitRequest
-from ostler.protocol.v1.spec import JobSpec
+from ostler.protocol.v1.spec import LONGEST_NAME, JobSpec, fault_in
 from ostler.scheduling.demand import DemandClass
 from ostler.store import demands, pools
 from ostler.store.database import hint
@@ -108,6 +108,11 @@ def prepare(
     labels = checked_labels(request.labels)
     if isinstance(labels, Refused):
         return labels
+    fault = fault_in(request.spec)
+    if fault:
+        return Refused("value_refused", fault)
+    if len(request.runner_name) > LONGEST_NAME:
+        return Refused("value_refused", f"runner_name: a runner's name has at most {LONGEST_NAME} characters")
     secrets = request.spec.secrets
     for name, value in secrets.items():
         if value and (why := why_not_masked(value.encode())):

@@ -67,6 +67,51 @@ def test_a_malformed_query_is_a_problem(served_inline: Served, query: str) -> No
     served_inline(scene)
 
 
+_NO_STEP: dict[str, object] = {"name": "x"}
+
+
+_NEVER: list[tuple[dict[str, object], str]] = [
+    ({"steps": [_NO_STEP]}, "steps[0].argv"),
+    ({"steps": [{**_NO_STEP, "argv": ["true"]}, {**_NO_STEP, "argv": ["true"], "script": ""}]}, "steps[1].argv"),
+    ({"steps": [{**_NO_STEP, "argv": []}]}, "steps[0].argv"),
+    ({"steps": [{**_NO_STEP, "argv": ["", "x"]}]}, "steps[0].argv"),
+    ({"steps": [{**_NO_STEP, "script": "true", "shell": " "}]}, "steps[0].shell"),
+    ({"limits": {"cpus": -1}}, "limits.cpus"),
+    ({"limits": {"cpus": 0}}, "limits.cpus"),
+    ({"limits": {"cpus": 1e308}}, "limits.cpus"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field"), _NEVER)
+def test_a_job_that_no_runner_could_execute_is_refused(
+    served_inline: Served, changes: dict[str, object], field: str
+) -> None:
+    async def scene(installation: Installation) -> None:
+        person = await installation.user()
+        spec = {"name": "build", "steps": [{"name": "say", "argv": ["true"]}], **changes}
+        one = await person.post("/api/v1/runs", {"spec": spec})
+        assert (one.status, one.code) == (422, "value_refused")
+        assert one.json()["detail"].startswith(f"{field}: ")
+        many = await person.post("/api/v1/runs/batch", {"runs": [{"spec": spec}]})
+        assert (many.status, many.code) == (422, "value_refused")
+        assert (await person.get("/api/v1/runs")).json()["runs"] == []
+
+    served_inline(scene)
+
+
+def test_what_was_sent_is_not_sent_back_whole(served_inline: Served) -> None:
+    async def scene(installation: Installation) -> None:
+        person = await installation.user()
+        spec = {"name": "build", "steps": [{"name": "say", "argv": ["true"]}]}
+        pool = await person.post("/api/v1/runs", {"spec": spec, "pool": "x" * 500_000})
+        assert (pool.status, pool.code) == (404, "not_found")
+        assert len(pool.body) < 2000
+        runner = await person.post("/api/v1/runs", {"spec": spec, "runner_name": "x" * 500_000})
+        assert (runner.status, runner.code) == (422, "value_refused")
+
+    served_inline(scene)
+
+
 def test_head_is_get_without_a_body_and_other_methods_are_named(served_inline: Served) -> None:
     async def scene(installation: Installation) -> None:
         person = await installation.user()

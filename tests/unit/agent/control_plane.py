@@ -21,7 +21,7 @@ from ostler.logs.frame import decode_all
 from ostler.protocol.endpoint import Binary, Endpoint, Nothing
 from ostler.protocol.problem import problem
 from ostler.protocol.v1 import runner_messages as m, table
-from ostler.protocol.v1.spec import JobSpec, StepSpec
+from ostler.protocol.v1.spec import JobSpec, Limits, StepSpec
 
 REGISTRATION_TOKEN = "reg-secret"
 
@@ -95,9 +95,10 @@ class ControlPlane:
         kind: JobKind = JobKind.CI,
         env: dict[str, str] | None = None,
         secrets: dict[str, str] | None = None,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> FakeJob:
         steps = [StepSpec(name=f"step {index}", script=text) for index, text in enumerate(scripts or ("true",))]
-        spec = JobSpec(name=name, steps=steps, env=env or {}, secrets=secrets or {})
+        spec = JobSpec(name=name, steps=steps, env=env or {}, secrets=secrets or {}, limits=limits)
         job = FakeJob(f"job_{len(self.jobs):02}", spec, kind)
         self.jobs[job.id] = job
         await self.poke()

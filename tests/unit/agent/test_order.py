@@ -5,7 +5,8 @@ import pytest
 from ostler.agent.journal import Entry
 from ostler.agent.order import job_order
 from ostler.agent.supervision import Network
-from ostler.protocol.v1.spec import JobSpec, StepSpec
+from ostler.domain.cause import Cause
+from ostler.protocol.v1.spec import JobSpec, Limits, StepSpec
 from tests.unit.agent.fakes import Bench
 from tests.unit.client.simulated import simulate
 
@@ -17,6 +18,21 @@ def test_of_the_jobs_and_the_runners_network_the_stricter_wins(wish: Network, al
     entry = Entry("job_1", 1, "granted", start_key="start", finish_key="finish")
     order = job_order(entry, spec, {}, "process", allowed)
     assert order.network == ("full" if wish == allowed == "full" else "none")
+
+
+def test_a_job_that_cannot_be_begun_fails_and_the_next_one_runs() -> None:
+    async def scenario() -> None:
+        async with Bench() as bench:
+            job = await bench.plane.submit("endless", limits=Limits(cpus=1e308))
+            await bench.plane.until(lambda: job.result)
+            assert job.result is not None
+            assert job.result.failure is not None
+            assert (job.result.failure.cause, job.result.failure.detail) == (Cause.INFRASTRUCTURE, "agent_error")
+            following = await bench.plane.submit("hello")
+            await bench.plane.until(lambda: following.result)
+            assert following.state == "succeeded"
+
+    simulate(scenario)
 
 
 def test_a_runner_without_a_network_gives_its_jobs_none() -> None:

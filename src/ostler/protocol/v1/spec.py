@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+LONGEST_NAME = 200
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
 EnvironmentName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", max_length=255)]
 Environment = dict[EnvironmentName, str]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -16,11 +17,13 @@ LARGEST = 2**53 - 1
 Integer = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Network = Literal["full", "none"]
+FEWEST_CPUS = 0.01
+MOST_CPUS = 4096
 TimeoutMs = Annotated[int, msgspec.Meta(ge=1, le=30 * 24 * 3_600_000)]
 
 
 class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One command: either ``argv`` as it is, or ``script`` given to ``shell``."""
+    """One command: either ``argv`` as it is, or ``script`` given to ``shell``; never both, never neither."""
 
     name: Name
     argv: list[str] | None = None
@@ -55,3 +58,30 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     timeout_ms: TimeoutMs | None = None
     limits: Limits = Limits()
     network: Network = "full"
+
+
+def fault_in(spec: JobSpec) -> str:
+    """Return why no runner could execute this, as ``field: reason``; nothing if one can.
+
+    Checked where jobs are submitted and not by the types: runners of other releases read the same specification.
+    """
+    cpus = spec.limits.cpus
+    if cpus is not None and not FEWEST_CPUS <= cpus <= MOST_CPUS:
+        return f"limits.cpus: {cpus:g} is outside {FEWEST_CPUS} to {MOST_CPUS}"
+    for index, step in enumerate(spec.steps):
+        fault = _fault_in_step(step)
+        if fault:
+            return f"steps[{index}].{fault}"
+    return ""
+
+
+def _fault_in_step(step: StepSpec) -> str:
+    if step.argv is not None and step.script is not None:
+        return "argv: a step has either argv or script, not both"
+    if step.argv is None and step.script is None:
+        return "argv: a step needs either argv or script"
+    if step.argv is not None and not (step.argv and step.argv[0]):
+        return "argv: its first word names a program and is missing"
+    if step.script is not None and not step.shell.strip():
+        return "shell: it is empty"
+    return ""
