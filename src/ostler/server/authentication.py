@@ -36,6 +36,8 @@ _SECOND = 1_000_000
 _REMEMBERED = 50_000
 _REMEMBER_SECONDS = 30
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+UNREADABLE: Final = (JoseError, ValueError, TypeError, RecursionError)
+"""What the library raises at a token that is none; some forms of nonsense it meets in its own code."""
 OPERATORS: Final = frozenset({"owner", "admin", "operator"})
 
 
@@ -135,7 +137,7 @@ class Authentication:
             raise self._refusal("runner", "unauthenticated", "no access token")
         try:
             claims = jwt.decode(bearer, self._key, algorithms=[_ALGORITHM]).claims
-        except (JoseError, ValueError) as error:
+        except UNREADABLE as error:
             raise self._refusal("runner", "unauthenticated", "the access token is not one of this server") from error
         expires = claims.get("exp")
         if not isinstance(expires, int) or claims.get("iss") != _ISSUER:

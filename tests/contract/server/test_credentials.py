@@ -1,6 +1,7 @@
 """Who is let in: every wrong credential at every kind of call, and revocations that count at once."""
 
 import asyncio
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -17,6 +18,14 @@ from tests.contract.server.installation import SECOND, Caller, Installation, Run
 Served = Callable[[Callable[[Installation], Coroutine[Any, Any, None]]], None]
 
 _GUARDED = [endpoint for endpoint in ENDPOINTS if endpoint.auth is not Auth.NONE]
+
+
+_DEEP = b"[" * 1100 + b"]" * 1100
+
+
+def _part(text: bytes) -> str:
+    """A part of a token, as it is on the wire."""
+    return urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def _address(endpoint: Endpoint[Any, Any]) -> str:
@@ -57,6 +66,8 @@ def test_every_call_refuses_every_wrong_credential(served_inline: Served) -> Non
         {"jti": None},
         {"jti": ""},
         {"jti": 7},
+        {"jti": "a\0b"},
+        {"jti": "\ud800"},
         {"exp": None},
         {"exp": "soon"},
         {"exp": 1},
@@ -104,6 +115,9 @@ def test_forged_assertions_are_refused(served_inline: Served) -> None:
             f"{head}.{body}.",
             f"{head}.{body}",
             f"{head}.{body[:-2]}.{signature}",
+            ".".join((_part(b'{"alg":"Ed25519","crit":5}'), body, signature)),
+            ".".join((_part(b'{"alg":"Ed25519","crit":[[]]}'), body, signature)),
+            ".".join((head, _part(b'{"sub":"%b","x":%b}' % (runner.runner_id.encode(), _DEEP)), signature)),
             "",
             "...",
             "é.é.é",
@@ -126,6 +140,8 @@ def test_forged_and_expired_access_tokens_are_refused(served_inline: Served) -> 
             jwt.encode({"alg": "HS256"}, claims, stranger),
             jwt.encode({"alg": "Ed25519"}, claims, OKPKey.import_key(runner.key), algorithms=["Ed25519"]),
             f"eyJhbGciOiJub25lIn0.{body}.",
+            ".".join((_part(b'{"alg":"HS256","crit":5}'), body, "")),
+            ".".join((_part(b'{"alg":"HS256","x":%b}' % _DEEP), body, "")),
             good[:-4] + "AAAA",
             "é",
         ]:

@@ -4,7 +4,6 @@ import base64
 
 import msgspec
 from joserfc import jwt
-from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
 from ostler.domain.ids import RunnerId
@@ -14,7 +13,7 @@ from ostler.protocol.problem import problem
 from ostler.protocol.v1.runner_messages import AUDIENCE, EnrolReply, EnrolRequest, TokenReply, TokenRequest
 from ostler.protocol.v1.simple_table import SIMPLE_REGISTER
 from ostler.protocol.v1.table import ACCESS_TOKEN, ENROL
-from ostler.server.authentication import ACCESS_TOKEN_SECONDS, Authentication
+from ostler.server.authentication import ACCESS_TOKEN_SECONDS, UNREADABLE, Authentication
 from ostler.server.call import Call, Handlers, Refusal, accepted
 from ostler.server.metrics import Metrics
 from ostler.store import enrolment
@@ -73,7 +72,7 @@ class EnrolmentCalls:
             key = OKPKey.import_key({"kty": "OKP", "crv": "Ed25519", "x": public_key})
             try:
                 return jwt.decode(assertion, key, algorithms=_ALGORITHMS).claims
-            except (JoseError, ValueError):
+            except UNREADABLE:
                 continue
         raise self._refused("the signature is not of the runner's key")
 
@@ -85,8 +84,8 @@ class EnrolmentCalls:
         expires, issued, jti = claims.get("exp"), claims.get("iat"), claims.get("jti")
         if not isinstance(expires, int) or not isinstance(issued, int) or not isinstance(jti, str):
             raise self._refused("exp, iat or jti is missing")
-        if not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
-            raise self._refused("jti is empty or longer than any id")
+        if not 0 < len(jti) <= _LONGEST_JTI or not (jti.isascii() and jti.isprintable()):
+            raise self._refused("jti is empty, longer than any id, or not of plain characters")
         seconds = now // _SECOND
         if expires + _SKEW_SECONDS < seconds or issued - _SKEW_SECONDS > seconds:
             raise self._refused(f"the runner's clock differs from the server's by {abs(issued - seconds)} s")
