@@ -1,5 +1,6 @@
 """The workflow language: what a file says, whether it is right, and which jobs it asks for.
 
-Pure functions over values. `patterns` matches the names of branches, tags and files; `filters` decides with them
-whether an event starts a workflow.
+Pure functions over values. `reader` makes a tree of nodes from a file and tells what is wrong with it as YAML.
+`patterns` matches the names of branches, tags and files; `filters` decides with them whether an event starts a
+workflow.
 """
