@@ -22,7 +22,7 @@ LARGEST: Final = 256
 
 
 class Gathering(Generic[Item, Answer]):
-    """One such function on one database. ``clock`` gives the time of each transaction."""
+    """One such function on one database. ``clock`` gives the time of each transaction, ``reading`` has it only read."""
 
     def __init__(
         self,
@@ -32,8 +32,9 @@ class Gathering(Generic[Item, Answer]):
         *,
         at_once: int = 2,
         largest: int = LARGEST,
+        reading: bool = False,
     ) -> None:
-        self._database = database
+        self._transaction = database.read if reading else database.run
         self._function = function
         self._clock = clock
         self._at_once = at_once
@@ -80,7 +81,7 @@ class Gathering(Generic[Item, Answer]):
         if not shared:
             return
         try:
-            answers = await self._database.run(self._function, [item for item, _ in shared], self._clock())
+            answers = await self._transaction(self._function, [item for item, _ in shared], self._clock())
         except BaseException as error:
             for _, future in shared:
                 if not future.done():

@@ -1,6 +1,6 @@
 """Jobs as people see them: with their steps, their attempts, and why they wait."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from ostler.domain.job import JobKind, JobState
 from ostler.domain.machine import Refused
-from ostler.protocol.v1.run_messages import AttemptView, JobView
+from ostler.protocol.v1.run_messages import AttemptView, JobView, WaitReason
 from ostler.protocol.v1.spec import JobSpec
 from ostler.store import events, queue
 from ostler.store.sql import Fields, Sql
@@ -20,7 +20,7 @@ _COLUMNS = """j.id, j.run_id, j.name, j.kind, j.state, j.pool_id, coalesce(p.nam
 _FROM = """FROM jobs j LEFT JOIN pools p ON p.id = j.pool_id LEFT JOIN demand_classes d ON d.id = j.demand_id
     LEFT JOIN job_specs s ON s.job_id = j.id"""
 _ONE = Sql(f"SELECT {_COLUMNS} {_FROM} WHERE j.id = :job_id")
-_OF_RUN = Sql(f"SELECT {_COLUMNS} {_FROM} WHERE j.run_id = :run_id ORDER BY j.id")
+_OF_RUNS = Sql(f"SELECT {_COLUMNS} {_FROM} WHERE j.run_id [among ids] ORDER BY j.id")
 _ATTEMPTS = Sql(
     "SELECT job_id, fence, state, runner_id, runner_name, claimed_at, started_at, finished_at, log_bytes, log_lines"
     " FROM attempts WHERE job_id [among ids] ORDER BY job_id, fence"
@@ -47,20 +47,25 @@ def get(connection: Connection, job_id: str) -> JobView | Refused:
     return Refused("not_found", f"there is no job {job_id!r}") if row is None else _views(connection, (row,))[0]
 
 
-def of_run(connection: Connection, run_id: str) -> list[JobView]:
-    """Return the jobs of a run in the order in which they were made."""
-    return _views(connection, _OF_RUN.rows(connection, run_id=run_id))
+def of_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, list[JobView]]:
+    """Return the jobs of each of these runs in the order in which they were made."""
+    found: dict[str, list[JobView]] = {}
+    for view in _views(connection, _OF_RUNS.rows(connection, ids=run_ids)):
+        found.setdefault(view.run_id, []).append(view)
+    return found
 
 
-def _views(connection: Connection, rows: Iterable[Fields]) -> list[JobView]:
-    found = list(rows)
+def _views(connection: Connection, rows: Sequence[Fields]) -> list[JobView]:
     attempts: dict[str, list[AttemptView]] = {}
-    for row in _ATTEMPTS.rows(connection, ids=[row[0] for row in found]):
-        attempts.setdefault(row[0], []).append(AttemptView(*row[1:]))
-    return [_view(connection, row, attempts.get(row[0], [])) for row in found]
+    if tried := [row[0] for row in rows if row[8]]:
+        for row in _ATTEMPTS.rows(connection, ids=tried):
+            attempts.setdefault(row[0], []).append(AttemptView(*row[1:]))
+    waits = [row[0] for row in rows if row[4] == JobState.QUEUED.value]
+    reasons = queue.explain_many(connection, waits) if waits else {}
+    return [_view(connection, row, attempts.get(row[0], []), reasons.get(row[0])) for row in rows]
 
 
-def _view(connection: Connection, row: Fields, attempts: list[AttemptView]) -> JobView:
+def _view(connection: Connection, row: Fields, attempts: list[AttemptView], waiting: WaitReason | None) -> JobView:
     job_id, run_id, name, kind, state, pool_id, pool_name, labels, fence, created_at = row[:10]
     priority, pool_level, pinned, started_at, finished_at, timeout_ms, failure, exit_code, spec = row[10:]
     latest = attempts[-1] if attempts else None
@@ -89,7 +94,7 @@ def _view(connection: Connection, row: Fields, attempts: list[AttemptView]) -> J
         log_lines=latest.log_lines if latest else 0,
         steps=events.steps(connection, job_id, fence) if fence else [],
         attempts=attempts,
-        waiting=queue.explain(connection, job_id) if waits else None,
+        waiting=waiting,
         env=told.env if told else {},
         secret_names=sorted(told.secrets) if told else [],
     )

@@ -25,9 +25,10 @@ COUNTED_AHEAD: Final = 1_000
 
 _RECENT: Final = 20
 
-_JOB = Sql(
-    "SELECT j.state, j.demand_id, j.urgency, j.position, p.name, p.disabled, p.ever_live"
-    " FROM jobs j JOIN pools p ON p.id = j.pool_id WHERE j.id = :job_id"
+_JOBS = Sql(
+    "SELECT j.id, j.demand_id, j.urgency, j.position, p.id, p.name, p.disabled, p.ever_live"
+    " FROM jobs j JOIN pools p ON p.id = j.pool_id WHERE j.id [among ids] AND j.state = 'queued'"
+    " ORDER BY j.demand_id, j.urgency, j.position"
 )
 _AHEAD = Sql(
     "SELECT count(*) FROM (SELECT 1 AS one FROM jobs WHERE waiting = 1 AND demand_id = :demand_id"
@@ -55,14 +56,32 @@ class _PoolSeen(msgspec.Struct, frozen=True):
 
 def explain(connection: Connection, job_id: str) -> WaitReason | None:
     """Return why a job is not running; nothing if it does not wait."""
-    row = _JOB.row(connection, job_id=job_id)
-    if row is None or row[0] != "queued":
-        return None
-    _, demand_id, urgency, position, pool_name, disabled, ever_live = row
-    demand = demands.get(connection, (demand_id,))[demand_id]
-    facts = waiting.PoolFacts(name=pool_name, disabled=bool(disabled), ever_live=bool(ever_live))
-    place = _place(connection, demand_id, urgency, position, _mean_duration(connection))
-    return waiting.explain(demand, facts, runners.facts(connection, pool_id=demand.pool_id), place)
+    return explain_many(connection, (job_id,)).get(job_id)
+
+
+def explain_many(connection: Connection, job_ids: Sequence[str]) -> dict[str, WaitReason]:
+    """Return why each of these jobs is not running; those that do not wait are absent."""
+    rows = _JOBS.rows(connection, ids=job_ids)
+    if not rows:
+        return {}
+    classes = demands.get(connection, sorted({row[1] for row in rows}))
+    duration = _mean_duration(connection)
+    seen: dict[str, _PoolSeen] = {}
+    reasons: dict[str, WaitReason] = {}
+    before: tuple[str, waiting.Place, WaitReason] | None = None
+    for job_id, demand_id, urgency, position, pool_id, pool_name, disabled, ever_live in rows:
+        if before is not None and before[0] == demand_id and before[1].more:
+            # What is already too far back to be counted is not counted again for those behind it.
+            reasons[job_id] = before[2]
+            continue
+        if pool_id not in seen:
+            facts = waiting.PoolFacts(name=pool_name, disabled=bool(disabled), ever_live=bool(ever_live))
+            seen[pool_id] = _PoolSeen(facts, runners.facts(connection, pool_id=pool_id))
+        place = _place(connection, demand_id, urgency, position, duration)
+        reason = waiting.explain(classes[demand_id], seen[pool_id].facts, seen[pool_id].runners, place)
+        reasons[job_id] = reason
+        before = demand_id, place, reason
+    return reasons
 
 
 def list_page(connection: Connection, query: QueueQuery) -> QueueReply | Refused:

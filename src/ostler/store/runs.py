@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608 - the pieces of these statements are constants of this program
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -10,13 +11,13 @@ from sqlalchemy import Connection
 from ostler.domain.job import JobEvent, JobState
 from ostler.domain.machine import Refused
 from ostler.domain.run import RunState
-from ostler.protocol.v1.run_messages import RunsQuery, RunsReply, RunSummary, RunView
+from ostler.protocol.v1.run_messages import JobView, RunsQuery, RunsReply, RunSummary, RunView
 from ostler.store import jobs
 from ostler.store.database import hint
-from ostler.store.sql import Sql
+from ostler.store.sql import Fields, Sql
 from ostler.store.transitions import ALONE, ENDED_JOB, Change, decide, failure_from, load_run, write
 
-_GET = Sql("SELECT id, name, state, created_at, submitted_by, started_at, finished_at FROM runs WHERE id = :run_id")
+_GET = Sql("SELECT id, name, state, created_at, submitted_by, started_at, finished_at FROM runs WHERE id [among ids]")
 _JOBS_OF_PAGE = Sql(
     "SELECT j.run_id, j.failure, coalesce(a.runner_name, ''), j.state, j.started_at, j.siblings FROM jobs j"
     " LEFT JOIN attempts a ON a.job_id = j.id AND a.fence = j.fence AND j.state <> 'queued'"
@@ -57,11 +58,23 @@ _FORGET_RUNS = Sql("DELETE FROM runs WHERE id [among ids]")
 
 def get(connection: Connection, run_id: str) -> RunView | Refused:
     """Return a run with its jobs."""
-    row = _GET.row(connection, run_id=run_id)
-    if row is None:
-        return Refused("not_found", f"there is no run {run_id!r}")
-    _, name, state, created_at, submitted_by, started_at, finished_at = row
-    its_jobs = jobs.of_run(connection, run_id)
+    return get_many(connection, (run_id,))[0]
+
+
+def get_many(connection: Connection, run_ids: Sequence[str]) -> list[RunView | Refused]:
+    """Return each of these runs with its jobs."""
+    rows = {row[0]: row for row in _GET.rows(connection, ids=run_ids)}
+    of_runs = jobs.of_runs(connection, list(rows)) if rows else {}
+    return [
+        _view(rows[run_id], of_runs.get(run_id, []))
+        if run_id in rows
+        else Refused("not_found", f"there is no run {run_id!r}")
+        for run_id in run_ids
+    ]
+
+
+def _view(row: Fields, its_jobs: list[JobView]) -> RunView:
+    run_id, name, state, created_at, submitted_by, started_at, finished_at = row
     if state == RunState.QUEUED.value and len(its_jobs) == 1:
         state, started_at = ALONE[its_jobs[0].state], its_jobs[0].started_at
     return RunView(
@@ -122,7 +135,7 @@ def list_page(connection: Connection, query: RunsQuery) -> RunsReply:
 
 def cancel(connection: Connection, run_id: str, reason: str, now: int) -> RunView | Refused:
     """Cancel every job of a run that has not ended; a second time changes nothing (rule 10)."""
-    if _GET.row(connection, run_id=run_id) is None:
+    if not _GET.rows(connection, ids=(run_id,)):
         return Refused("not_found", f"there is no run {run_id!r}")
     changes: list[Change] = []
     for loaded in load_run(connection, run_id):

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
+import pytest
+
 from ostler.domain.job import JobKind
 from ostler.domain.run import RunState
 from ostler.protocol.v1.fleet_messages import CreatePoolRequest, UpdatePoolRequest
@@ -134,6 +136,23 @@ def test_the_queue_is_shown_in_the_order_of_service_with_reasons(in_world: Play)
         reason = there(await world.read(queue.explain, special.job_id))
         assert "never had a runner" in reason.sentence
 
+    in_world(scene)
+
+
+def test_many_runs_are_shown_as_each_alone_would_be(in_world: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(world: World) -> None:
+        many = [(await world.submit(name, priority=at)).run_id for at, name in enumerate("abcde")]
+        many += [(await world.submit(name, labels=["arm65"])).run_id for name in "fg"]
+        await world.claimed(await world.runner())
+        shown = await world.read(runs.get_many, ["run_unknown", *many, many[0]])
+        assert code_of(shown[0]) == "not_found"
+        assert shown[1:] == [await world.read(runs.get, run_id) for run_id in [*many, many[0]]]
+        reasons = [kept(each).jobs[0].waiting for each in shown[1:8]]
+        assert [reason and reason.position for reason in reasons] == [None, None, 2, 1, None, 1, 2]
+        assert reasons[4] is None
+        assert "arm65" in there(reasons[5]).sentence
+
+    monkeypatch.setattr(queue, "COUNTED_AHEAD", 1)
     in_world(scene)
 
 

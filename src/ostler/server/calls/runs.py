@@ -1,5 +1,9 @@
 """Runs and jobs, for people's clients."""
 
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
 from ostler.domain.machine import Refused
 from ostler.effects import Effects
 from ostler.protocol.endpoint import Nothing
@@ -32,6 +36,7 @@ class RunCalls:
         self._submissions: Gathering[Submission, Submitted | Refused] = Gathering(
             database, submissions.submit_each, effects.clock.now
         )
+        self._shown: Gathering[str, RunView | Refused] = Gathering(database, _shown, effects.clock.now, reading=True)
 
     def handlers(self) -> Handlers:
         """The rows served here."""
@@ -51,7 +56,7 @@ class RunCalls:
             submissions.prepare(call.body, self._effects.ids, self._sealer, submitted_by=call.user.name)
         )
         submitted = accepted(await self._submissions.ask(submission))
-        return accepted(await self._database.read(runs.get, submitted.run_id))
+        return accepted(await self._shown.ask(submitted.run_id))
 
     async def submit_many(self, call: Call[SubmitManyRequest]) -> SubmitManyReply:
         """Store many runs, all of them or none."""
@@ -87,3 +92,8 @@ class RunCalls:
     async def queue(self, call: Call[Nothing]) -> QueueReply:
         """A page of the queue."""
         return accepted(await self._database.read(queue.list_page, call.query))
+
+
+def _shown(connection: Connection, run_ids: Sequence[str], _now: int) -> list[RunView | Refused]:
+    """Runs that were submitted at one moment wait for much the same reasons, which are read once for all of them."""
+    return runs.get_many(connection, run_ids)
