@@ -119,5 +119,5 @@ def _unverified_subject(assertion: str) -> str:
     try:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
         return msgspec.json.decode(payload, type=_Subject).sub.replace("\0", "")
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, RecursionError):
         return ""
