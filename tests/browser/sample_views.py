@@ -34,7 +34,14 @@ MINUTE = 60_000_000
 OK, FAILED = Status("ok", "Succeeded"), Status("failed", "Failed")
 RUNNING, QUEUED, CANCELLED = Status("running", "Running"), Status("waiting", "Queued"), Status("cancelled", "Cancelled")
 HOSTED, BUILD, GPU = Link("hosted", "/pools/pool_1"), Link("build", "/pools/pool_2"), Link("gpu-west", "/pools/pool_3")
-POOLS = (Choice("", "All pools", chosen=True), Choice("pool_1", "hosted"), Choice("pool_2", "build"))
+LONGEST = "a_name_without_a_single_space_that_is_as_long_as_a_name_may_be64"
+LONG = Link(LONGEST, "/pools/pool_5")
+POOLS = (
+    Choice("", "All pools", chosen=True),
+    Choice("pool_1", "hosted"),
+    Choice("pool_2", "build"),
+    Choice("pool_5", LONGEST),
+)
 STATES = (Choice("", "All states", chosen=True), Choice("running", "Running"), Choice("failed", "Failed"))
 
 
@@ -64,7 +71,7 @@ RUNS = RunsView(
         run_row(
             5, FAILED, "Update the list of countries", cause="Runner lost: build-4 was not heard of for 10 minutes"
         ),
-        run_row(6, CANCELLED, "Try the new cache layout"),
+        run_row(6, FAILED, LONGEST * 3, pool=LONG, trigger=LONGEST, cause=f"Step failed: {LONGEST} exited with 1"),
         *(run_row(number, OK, f"Update dependency {number} of the storefront") for number in range(7, 16)),
     ),
     states=STATES,
@@ -211,8 +218,20 @@ WAITING = (
         estimate_ms=30_000,
         fix="start another runner with the label linux",
     ),
+    QueueRow(
+        job_id="job_d",
+        name=LONGEST,
+        run=Link(LONGEST * 3, "/runs/run_10"),
+        pool=LONG,
+        place=4,
+        queued_at=NOW - MINUTE,
+        why=f"No live runner of pool {LONGEST} has the label {LONGEST}.",
+        fix=f"add the label {LONGEST} to {LONGEST}",
+        near=(NearRunner(Link(LONGEST, "/runners/rnr_9"), f"lacks the label {LONGEST}"),),
+        labels=(LONGEST,),
+    ),
 )
-QUEUE = QueueView(rows=WAITING, total=3, running=4, pools=POOLS)
+QUEUE = QueueView(rows=WAITING, total=4, running=4, pools=POOLS)
 
 POOL_ROWS = (
     PoolRow(
@@ -238,6 +257,7 @@ POOL_ROWS = (
     ),
     PoolRow(id="pool_3", name="gpu-west", status=Status("off", "Offline"), labels=("linux", "gpu"), waiting_jobs=1),
     PoolRow(id="pool_4", name="mac-minis", status=Status("idle", "Inactive"), labels=("macos", "arm64")),
+    PoolRow(id="pool_5", name=LONGEST, description=LONGEST, status=Status("idle", "Inactive"), labels=(LONGEST,)),
 )
 POOLS_VIEW = PoolsView(POOL_ROWS, can_create=True)
 RUNNER_ROWS = (
@@ -274,6 +294,18 @@ RUNNER_ROWS = (
         platform="Linux arm64",
     ),
     RunnerRow(id="rnr_8", name="mac-1", status=Status("off", "Offline"), pool=Link("mac-minis", "/pools/pool_4")),
+    RunnerRow(
+        id="rnr_9",
+        name=LONGEST,
+        status=Status("running", "Busy"),
+        admin=LONGEST,
+        pool=LONG,
+        labels=(LONGEST,),
+        job=Link(LONGEST, "/runs/run_10"),
+        last_seen_at=NOW,
+        version="0.1.0",
+        platform="Linux x64",
+    ),
 )
 JOIN = ("ostler agent configure --url https://ci.example.org --token otk_…", "ostler agent run")
 RUNNERS = RunnersView(rows=RUNNER_ROWS, pools=POOLS)

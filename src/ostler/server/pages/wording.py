@@ -89,7 +89,7 @@ def runner(view: RunnerView) -> Status:
 def short_failure(failure: Failure) -> str:
     """Why a run failed, in the line of a list."""
     told = failure.evidence or failure.detail.replace("_", " ")
-    return f"{_TITLES[failure.cause]} {told}".strip()
+    return f"{_TITLES[failure.cause]} {_sentence(told)}" if told else _TITLES[failure.cause]
 
 
 def failure_problem(failure: Failure, steps: Sequence[StepView]) -> Problem:

@@ -72,3 +72,9 @@ def test_a_runner_is_what_was_decided_about_it_unless_it_is_gone(status: RunnerS
         assert shown.lower() == status.value
     else:
         assert shown.lower() == admission.value
+
+
+def test_a_list_says_why_a_run_failed_in_whole_sentences() -> None:
+    told = wording.short_failure(Failure(Cause.STEP_FAILED, evidence="step test ended with code 3"))
+    assert told == "A step failed. Step test ended with code 3."
+    assert wording.short_failure(Failure(Cause.STEP_FAILED)) == "A step failed."
