@@ -98,6 +98,8 @@ def fields(encoded: bytes) -> dict[str, str]:
         pairs = parse_qsl(encoded.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     except ValueError as error:
         raise Refusal(problem("query_malformed", str(error))) from error
+    if any("\0" in value for _, value in pairs):
+        raise Refusal(problem("query_malformed", "a value holds the character NUL"))
     return dict(pairs)
 
 

@@ -144,6 +144,8 @@ class Site:
             return await self._problem(request, problem("internal"))
 
     def _find(self, request: PageRequest) -> tuple[Row, dict[str, str]]:
+        if "\0" in request.path:
+            raise Refusal(problem("not_found", "no address holds the character NUL"))
         segments = request.path.split("/")
         allowed: list[str] = []
         for pattern, row in self._rows.get(len(segments), ()):
@@ -158,8 +160,7 @@ class Site:
 
     def _sign_in_first(self, request: PageRequest, scope: Scope) -> Plain:
         if request.path.startswith(FRAGMENTS):
-            page = urlsplit(request.headers.get("hx-current-url", ""))
-            back = quote(f"{page.path}?{page.query}" if page.query else page.path, safe="")
+            back = quote(_path_of(request.headers.get("hx-current-url", "")), safe="")
             return Plain(b"", HTML, 401, (_NO_STORE, (b"hx-redirect", f"{SIGN_IN}?next={back}".encode())))
         if request.method != "GET" or "text/html" not in request.headers.get("accept", "text/html"):
             return Plain(b"sign in first\n", "text/plain; charset=utf-8", 401, (_NO_STORE,))
@@ -216,6 +217,14 @@ def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | No
         elif expected != actual:
             return None
     return values
+
+
+def _path_of(url: str) -> str:
+    try:
+        page = urlsplit(url)
+    except ValueError:
+        return ""
+    return f"{page.path}?{page.query}" if page.query else page.path
 
 
 def _check_role(row: Row, person: UserCaller | None) -> None:
