@@ -17,7 +17,8 @@ _WRITTEN = [
     'run: "one\n  two \\\n  ${{ x.y }}"\n',
     "run: |2\n   a\n  ${{ x.y }}\n",
     "run: |  # why\n  ${{ x.y }}\n",
-    "run: &x.y !!str ${{ x.y }}\n",
+    "run: &x x.y\n",
+    "run: &name !!str ${{ x.y }}\n",
     "run: &name 'q ${{ x.y }}'\n",
     "run: |\r\n  one\r\n  ${{ x.y }}\r\n",
 ]
