@@ -54,7 +54,7 @@ def job() -> None:
 
 
 @job.command(short_help="Submit a job and show its log as it is written.")
-@click.option("--pool", default="", help="The pool to run in; the organization's default without it.")
+@click.option("--pool", default="", help="The pool to run in; `default`, or without it, the organization's default.")
 @click.option("--label", "labels", multiple=True, help="A label that the runner must have. May be repeated.")
 @click.option("--timeout", type=TIMEOUT, help="End the job after this long, such as 10m.")
 @click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="An environment variable. May be repeated.")
@@ -158,7 +158,7 @@ def _step(command: tuple[str, ...], file: str | None, shell: str) -> StepSpec:
         return StepSpec(name=_shortened(shlex.join(command)), argv=list(command))
     name = "standard input" if file == "-" else Path(file).name
     try:
-        script = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode()
+        script = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8-sig")
     except OSError as error:
         raise CommandFailed(f"cannot read {file}: {error.strerror}", exit_code=2, code="script_unreadable") from error
     except UnicodeDecodeError as error:

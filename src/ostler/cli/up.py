@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import platform
 import shutil
 import signal
 import sys
@@ -117,6 +118,7 @@ class _Installation:
 
     async def _start_runners(self) -> asyncio.subprocess.Process:
         environment = {
+            **_machine_labels(),
             **os.environ,
             "OSTLER_AGENT_TOKEN": await self._program.registration_token(self._runners),
             "OSTLER_AGENT_SERVICE_URL": self._program.local_url,
@@ -145,6 +147,14 @@ def _renewed_pipe(old: int | None) -> tuple[int, int]:
     if old is not None:
         os.close(old)
     return os.pipe()
+
+
+def _machine_labels() -> dict[str, str]:
+    """Return the labels that jobs on any machine ask for: the system and the processor's kind."""
+    if "RUNNER_LABELS" in os.environ:
+        return {}
+    system = platform.system().lower()
+    return {"OSTLER_AGENT_LABELS": f"{'macos' if system == 'darwin' else system},{platform.machine().lower()}"}
 
 
 async def _detach(process: asyncio.subprocess.Process) -> None:

@@ -75,7 +75,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def resolve(connection: Connection, names: Iterable[str]) -> dict[str, Target | Refused]:
-    """Return the pool of each name or id; the empty name is the organization's default, else the hosted pool."""
+    """Return the pool of each name or id.
+
+    The empty name, and `default` where no pool has that name, mean the organization's default, else the hosted pool.
+    """
     wanted = set(names)
     found: dict[str, str] = {}
     if named := sorted(wanted - {""}):
@@ -84,12 +87,12 @@ def resolve(connection: Connection, names: Iterable[str]) -> dict[str, Target | 
             found[pool_id] = pool_id
     targets: dict[str, Target | Refused] = {}
     for name in wanted:
-        if not name:
+        if name in found:
+            targets[name] = Target(found[name], "job")
+        elif name in ("", "default"):
             row = _DEFAULT.row(connection, organization=ORGANIZATION)
             chosen = row[0] if row else None
             targets[name] = Target(chosen, "organization") if chosen else Target(HOSTED_ID, "hosted")
-        elif name in found:
-            targets[name] = Target(found[name], "job")
         else:
             targets[name] = _unknown(name)
     return targets

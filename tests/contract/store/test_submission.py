@@ -52,12 +52,14 @@ def test_the_pool_is_named_or_the_default_or_hosted(in_world: Play) -> None:
             return job.pool_name, job.pool_level
 
         kept(await world.run(pools.create, "pool_big", CreatePoolRequest("big"), world.now))
-        assert await level() == ("hosted", "hosted")
+        assert await level() == await level("default") == ("hosted", "hosted")
         assert await level("big") == await level("pool_big") == ("big", "job")
         kept(await world.run(pools.update, "big", UpdatePoolRequest(default=True)))
-        assert await level() == ("big", "organization")
+        assert await level() == await level("default") == ("big", "organization")
         kept(await world.run(pools.update, "hosted", UpdatePoolRequest(default=True)))
         assert await level() == ("hosted", "hosted")
+        kept(await world.run(pools.create, "pool_named_so", CreatePoolRequest("default"), world.now))
+        assert await level("default") == ("default", "job")
 
     in_world(scene)
 
