@@ -14,7 +14,7 @@ from ostler.cli.errors import NOT_AUTHORISED, CommandFailed
 
 
 class Context(NamedTuple):
-    """A server's address and the caller's token."""
+    """A server's address and the caller's token; ``source`` says where the token came from."""
 
     url: str
     token: str
@@ -32,10 +32,10 @@ def context_path() -> Path:
 
 def load_context() -> Context:
     """Return the server and token to use, or say how to get them."""
-    url, token, source = os.environ.get("OSTLER_URL", ""), os.environ.get("OSTLER_TOKEN", ""), "the environment"
+    url, token = os.environ.get("OSTLER_URL", "").strip(), os.environ.get("OSTLER_TOKEN", "").strip()
+    source = "OSTLER_TOKEN" if token else str(context_path())
     if not (url and token):
         saved = _saved()
-        source = str(context_path()) if saved else source
         url, token = url or saved.get("url", ""), token or saved.get("token", "")
     if not url:
         raise CommandFailed(
@@ -49,6 +49,13 @@ def load_context() -> Context:
             fix=f"sign in with `ostler login {url} CODE`, or set OSTLER_TOKEN",
             exit_code=NOT_AUTHORISED,
             code="token_missing",
+        )
+    if not (token.isascii() and token.isprintable()):
+        raise CommandFailed(
+            f"the token of {source} holds a character that no token has, such as a line break",
+            fix="copy it again, whole and alone",
+            exit_code=NOT_AUTHORISED,
+            code="token_malformed",
         )
     return Context(url.rstrip("/"), token, source)
 

@@ -84,7 +84,9 @@ async def _token(chosen: Context, transport: Transport, effects: Effects) -> Che
     try:
         identity = await client.call(WHO_AM_I)
     except ProblemError as error:
-        fix = f"Sign in again: `ostler login {chosen.url} CODE`; the server prints a code when it starts."
+        fix = f"Sign in again: `ostler login {chosen.url} CODE`; the server prints a link with a code when it starts."
+        if chosen.source == "OSTLER_TOKEN":
+            fix = "Correct OSTLER_TOKEN, or unset it to use what `ostler login` saved."
         return Check("token", "failed", f"the token of {chosen.source} is refused: {error.problem.title}", fix)
     except TransportError as error:
         return Check("token", "failed", f"no answer: {error.reason}", "Look at the server's log.")

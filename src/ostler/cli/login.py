@@ -1,4 +1,7 @@
-"""``ostler login``: exchange a one-time sign-in code for a token, and remember both server and token."""
+"""``ostler login``: exchange a one-time sign-in code for a token, and remember both server and token.
+
+A server prints its code as a link for browsers, so the link alone is enough here too.
+"""
 
 import asyncio
 
@@ -13,9 +16,13 @@ from ostler.protocol.v1.table import LOGIN
 
 @click.command()
 @click.argument("url")
-@click.argument("code")
+@click.argument("code", default="")
 def login(*, url: str, code: str) -> None:
-    """Sign this machine in to the server at URL with a one-time CODE."""
+    """Sign this machine in to the server at URL with a one-time CODE, or with the link that holds both."""
+    url, _, linked = url.partition("/sign-in/")
+    code = code or linked
+    if not code:
+        raise click.UsageError("give the CODE that the server printed, or its whole sign-in link")
 
     async def signed_in() -> CreateTokenReply:
         async with connected(Context(url.rstrip("/"), "", "arguments")) as client:

@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import sqlite3
 import subprocess
 import time
@@ -88,6 +89,29 @@ def test_a_call_without_a_valid_token_is_refused(site: Installation, method: str
 def test_a_command_with_a_wrong_token_exits_with_four(site: Installation) -> None:
     finished = site.ostler("run", "list", env={"OSTLER_URL": site.url, "OSTLER_TOKEN": "wrong"})
     refused(finished, 4, "unauthenticated", "ostler login")
+
+
+def test_a_token_from_a_file_may_end_with_a_line_and_may_not_hold_two(site: Installation) -> None:
+    token = site.post("/api/v1/tokens", {"kind": "api", "name": "file"})["secret"]
+    assert site.ostler("run", "list", env={"OSTLER_TOKEN": f"{token}\r\n", "OSTLER_URL": f" {site.url}\n"}).status == 0
+    finished = site.ostler("run", "list", env={"OSTLER_TOKEN": f"{token}\n{token}"})
+    refused(finished, 4, "token_malformed", "OSTLER_TOKEN")
+
+
+def test_the_doctor_names_where_a_refused_token_came_from(site: Installation) -> None:
+    finished = site.ostler("doctor", env={"OSTLER_TOKEN": "wrong"})
+    assert finished.status == 1
+    assert "the token of OSTLER_TOKEN is refused" in finished.out
+
+
+def test_a_machine_is_signed_in_by_the_printed_link_alone(site: Installation) -> None:
+    elsewhere = {"OSTLER_CONFIG_DIR": str(site.directory / "elsewhere")}
+    printed = next((site.directory / "logs").glob("up*.log")).read_text(encoding="utf-8")
+    link = re.search(r"http\S+/sign-in/\S+", printed)
+    assert link is not None
+    assert site.ostler("login", link[0], env=elsewhere).status == 0
+    assert site.ostler("run", "list", env=elsewhere).status == 0
+    assert site.ostler("login", site.url, env=elsewhere).status == 2
 
 
 def test_a_machine_that_knows_no_server_is_told_how_to_know_one(site: Installation) -> None:
