@@ -33,6 +33,11 @@ class ProblemKind(NamedTuple):
 
 PROBLEMS: dict[str, ProblemKind] = {
     "body_malformed": ProblemKind(400, "The body is not what this call takes", "Correct the field that is named."),
+    "request_malformed": ProblemKind(400, "This is not an HTTP request", "Check the address, above all http or https."),
+    "request_too_slow": ProblemKind(408, "The request did not come to its end", "Send it again over a better line."),
+    "request_head_too_large": ProblemKind(
+        431, "The address or the headers are too large", "Send less: shorter queries, fewer cookies."
+    ),
     "query_malformed": ProblemKind(400, "A query parameter is malformed", "Correct the parameter that is named."),
     "unauthenticated": ProblemKind(
         401, "The call carries no valid credentials", "Sign in, or run `ostler login`; a runner asks for a new token."

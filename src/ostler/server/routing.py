@@ -32,6 +32,7 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _JSON = "application/json"
 _PROBLEM = "application/problem+json"
 _DISCARD_SECONDS = 5.0
+_MOST_DIGITS = 20
 _DATABASE_BACK_MS = 1000
 
 
@@ -220,7 +221,7 @@ def _decoded(route: Route, raw: bytes) -> object:
 
 async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
     declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > limit:
+    if declared.isdecimal() and int(declared.lstrip("0")[:_MOST_DIGITS] or "0") > limit:
         await _discard(receive)
         raise Refusal(problem("body_too_large", f"{declared} bytes; the limit is {limit}"))
     chunks: list[bytes] = []

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from ostler.server import serving
@@ -72,6 +73,7 @@ def test_a_head_without_end_is_cut_off(start: bytes) -> None:
         except ConnectionError:
             answer = b""
         assert answer[:12] in (b"", b"HTTP/1.1 431", b"HTTP/1.1 400")
+        assert not answer or b'"code":"request_' in answer
         writer.close()
         again, other = await site.connect()
         other.write(b"GET /livez HTTP/1.1\r\n\r\n")
@@ -89,6 +91,86 @@ def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatc
         writer.write(b"GET /livez HT")
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await reader.readexactly(1)
+        writer.close()
+
+    _play(scene)
+
+
+_HEADS = [
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    b"FOO /api/v1/runs HTTP/1.1\r\n\r\n",
+    b"POST /api/v1/runs HTTP/1.1\r\ncontent-length: x\r\n\r\n",
+    b"POST /api/v1/runs HTTP/1.1\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("sent", _HEADS)
+def test_what_is_no_http_is_answered_by_a_problem(sent: bytes) -> None:
+    async def scene(site: Site) -> None:
+        reader, writer = await site.connect()
+        writer.write(sent)
+        status, body = await _reply(reader)
+        assert (status, msgspec.json.decode(body)["code"]) == (400, "request_malformed")
+        writer.close()
+
+    _play(scene)
+
+
+def test_a_length_may_have_any_number_of_zeros() -> None:
+    async def scene(site: Site) -> None:
+        reader, writer = await site.connect()
+        writer.write(b"POST /api/v1/login HTTP/1.1\r\ncontent-length: " + b"0" * 5000 + b"2\r\n\r\n{}")
+        assert (await _reply(reader))[0] == 400
+        writer.close()
+
+    _play(scene)
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_body_that_hardly_comes_is_cut_off(monkeypatch: pytest.MonkeyPatch, before: int) -> None:
+    monkeypatch.setattr(serving, "_BODY_SECONDS", 0.05)
+
+    async def scene(site: Site) -> None:
+        reader, writer = await site.connect()
+        for _ in range(before):
+            writer.write(b"GET /livez HTTP/1.1\r\n\r\n")
+            assert await _reply(reader) == (200, b"ok\n")
+        writer.write(b"POST /agent/v1/enrolments HTTP/1.1\r\ncontent-length: 1000\r\n\r\n{")
+        status, body = await _reply(reader)
+        assert (status, msgspec.json.decode(body)["code"]) == (408, "request_too_slow")
+        assert await reader.read() == b""
+        writer.close()
+
+    _play(scene)
+
+
+def test_a_slow_body_that_keeps_coming_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "_BODY_SECONDS", 0.02)
+    monkeypatch.setattr(serving, "_SLOWEST_BODY", 1)
+
+    async def scene(site: Site) -> None:
+        reader, writer = await site.connect()
+        writer.write(b"POST /api/v1/login HTTP/1.1\r\ncontent-length: 200\r\n\r\n")
+        for _ in range(200):
+            writer.write(b" ")
+            await asyncio.sleep(0.002)
+        assert (await _reply(reader))[0] == 400
+        writer.close()
+
+    _play(scene)
+
+
+def test_a_later_head_that_never_ends_is_cut_off_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "_HEAD_SECONDS", 0.2)
+
+    async def scene(site: Site) -> None:
+        reader, writer = await site.connect()
+        writer.write(b"GET /livez HTTP/1.1\r\n\r\n")
+        assert await _reply(reader) == (200, b"ok\n")
+        writer.write(b"GET /livez HT")
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            async with asyncio.timeout(5):
+                await reader.readexactly(1)
         writer.close()
 
     _play(scene)
