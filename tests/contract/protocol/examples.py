@@ -40,7 +40,12 @@ _TEXTS = {
     "working_directory": "services/payments",
 }
 _MAPS = {"tools": {"git": "2.47.1", "docker": "27.4.0"}}
-_LISTS = {"argv": ["make", "test"], "labels": ["linux", "gpu"], "environment": ["REGION", "HTTPS_PROXY"]}
+_LISTS: dict[str, list[str]] = {
+    "argv": ["make", "test"],
+    "environment": ["REGION", "HTTPS_PROXY"],
+    "labels": ["linux", "gpu"],
+    "parallel": [],  # a step's list of steps: there would be no end of them
+}
 _NUMBERS = {"protocol": 1, "fence": 2, "expires_in_ms": 900_000, "wait_ms": 25_000, "status": 409, "signal": 9}
 
 
@@ -56,11 +61,12 @@ def _value(name: str, kind: inspect.Type, default: object) -> object:
         case inspect.UnionType(types=types):
             return _value(name, next(each for each in types if not isinstance(each, inspect.NoneType)), default)
         case inspect.ListType(item_type=item):
-            return _LISTS.get(name) or [_value(name.removesuffix("s"), item, default)]
+            return _LISTS[name] if name in _LISTS else [_value(name.removesuffix("s"), item, default)]
         case inspect.TupleType(item_types=items):
             return [_value(f"{name}_{index}", item, default) for index, item in enumerate(items)]
-        case inspect.DictType():
-            return _MAPS.get(name) or {"CI_REGION": "eu-central"}
+        case inspect.DictType(value_type=valued):
+            kept = isinstance(valued, inspect.StructType)
+            return {"build": _value("", valued, default)} if kept else _MAPS.get(name, {"CI_REGION": "eu-central"})
         case inspect.EnumType(cls=choices):
             return next(choice.value for choice in reversed(list(choices)) if choice != default)
         case inspect.LiteralType(values=values):

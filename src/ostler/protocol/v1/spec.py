@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ostler.protocol.v1.program import JobProgram
+
 LONGEST_NAME = 200
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
 EnvironmentName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", max_length=255)]
@@ -52,7 +54,9 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     name: Name
-    steps: Annotated[list[StepSpec], msgspec.Meta(min_length=1, max_length=1000)]
+    steps: Annotated[list[StepSpec], msgspec.Meta(max_length=1000)] = []
+    program: JobProgram | None = None
+    """The job of a workflow; it has steps of its own instead of ``steps``."""
     env: Environment = {}
     secrets: Environment = {}
     timeout_ms: TimeoutMs | None = None
@@ -68,6 +72,8 @@ def fault_in(spec: JobSpec) -> str:
     cpus = spec.limits.cpus
     if cpus is not None and not FEWEST_CPUS <= cpus <= MOST_CPUS:
         return f"limits.cpus: {cpus:g} is outside {FEWEST_CPUS} to {MOST_CPUS}"
+    if bool(spec.steps) is (spec.program is not None):
+        return "steps: a job has either steps or the program of a workflow"
     for index, step in enumerate(spec.steps):
         fault = _fault_in_step(step)
         if fault:
