@@ -14,6 +14,7 @@ from ostler.domain.attempt import AttemptState
 from ostler.domain.job import JobEvent, JobKind, JobState, lapse
 from ostler.domain.machine import Refused
 from ostler.protocol.v1.runner_messages import Directive, FinishRequest, HeldAttempt, LeaseRef
+from ostler.store import reports
 from ostler.store.sql import Sql, Update
 from ostler.store.transitions import ENDED_JOB, SLACK_MICROS, Change, Loaded, decide, lease_expiry, load, write
 
@@ -142,6 +143,8 @@ def finish_many(
         if isinstance(change, Change):
             changes[request.job_id] = change
             answers.append(Finished(change.job.state, change.job.run_id))
+            if request.outputs:
+                reports.keep_outputs(connection, request.job_id, request.outputs)
         else:
             answers.append(change)
     write(connection, list(changes.values()), now)

@@ -7,6 +7,7 @@ from ostler.domain.machine import Refused
 from ostler.domain.step import StepState
 from ostler.protocol.v1.run_messages import StepView
 from ostler.protocol.v1.runner_messages import Directive, EventsRequest, StepReport
+from ostler.store import reports
 from ostler.store.attempts import directive, refusal
 from ostler.store.database import hint
 from ostler.store.sql import Sql
@@ -61,6 +62,7 @@ def record(connection: Connection, runner_id: str, request: EventsRequest, now: 
                 _store(connection, request.job_id, request.fence, earlier, now)
             latest[report.step] = report
             stored += 1
+            reports.keep(connection, request.job_id, request.fence, report)
     for report in latest.values():
         _store(connection, request.job_id, request.fence, report, now)
     if stored != before:

@@ -23,6 +23,7 @@ from ostler.store import demands, pools
 from ostler.store.database import hint
 from ostler.store.sealing import Sealer
 from ostler.store.sql import Insert, Sql, Value
+from ostler.store.transitions import ALONE_IN_ITS_RUN, OF_A_WORKFLOW
 
 DEFAULT_ORGANIZATION: Final = "org_default"
 
@@ -48,6 +49,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     submitted_by: str
     key: str
     digest: str
+    siblings: int = ALONE_IN_ITS_RUN
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -183,6 +185,17 @@ def submit_many(connection: Connection, submissions: Sequence[Submission], now: 
     return results
 
 
+def enlist(connection: Connection, run_id: str, submissions: Sequence[Submission], now: int) -> Refused | None:
+    """Store jobs of a workflow in a run that exists, all or none."""
+    resolved = pools.resolve(connection, {submission.pool for submission in submissions})
+    for pool in resolved.values():
+        if isinstance(pool, Refused):
+            return pool
+    jobs = [msgspec.structs.replace(each, run_id=run_id, siblings=OF_A_WORKFLOW) for each in submissions]
+    _insert(connection, jobs, {name: pool for name, pool in resolved.items() if not isinstance(pool, Refused)}, now)
+    return None
+
+
 def submit_each(connection: Connection, submissions: Sequence[Submission], now: int) -> list[Submitted | Refused]:
     """Store what can be stored of many runs from different callers, each on its own merits."""
     resolved = pools.resolve(connection, {submission.pool for submission in submissions})
@@ -244,17 +257,8 @@ def _insert(connection: Connection, fresh: Sequence[Submission], targets: Mappin
     for index, submission in enumerate(fresh):
         target = targets[submission.pool]
         demand = _class(classes, submission, target.pool_id)
-        runs.append(
-            (
-                submission.run_id,
-                DEFAULT_ORGANIZATION,
-                target.pool_id,
-                submission.name,
-                RunState.QUEUED.value,
-                submission.submitted_by,
-                now,
-            )
-        )
+        if submission.siblings != OF_A_WORKFLOW:
+            runs.append(_run_row(submission, target.pool_id, now))
         jobs.append(
             (
                 submission.job_id,
@@ -265,7 +269,7 @@ def _insert(connection: Connection, fresh: Sequence[Submission], targets: Mappin
                 submission.kind.value,
                 JobState.QUEUED.value,
                 0,
-                1,
+                submission.siblings,
                 submission.sealed is not None,
                 submission.priority,
                 -submission.priority,
@@ -284,6 +288,11 @@ def _insert(connection: Connection, fresh: Sequence[Submission], targets: Mappin
         hint(connection, f"queue:{target}")
     if fresh:
         hint(connection, "runs")
+
+
+def _run_row(submission: Submission, pool_id: str, now: int) -> tuple[Value, ...]:
+    state = RunState.QUEUED.value
+    return (submission.run_id, DEFAULT_ORGANIZATION, pool_id, submission.name, state, submission.submitted_by, now)
 
 
 def _class(classes: dict[tuple[object, ...], DemandClass], submission: Submission, pool_id: str) -> DemandClass:

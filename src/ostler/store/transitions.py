@@ -19,12 +19,17 @@ from ostler.domain.job import Applied, Effect, Job, JobEvent, JobKind, JobState,
 from ostler.domain.lease import expiry
 from ostler.domain.machine import Refused
 from ostler.domain.run import RunState, reduce
+from ostler.store import workflow_wakes
 from ostler.store.database import hint
 from ostler.store.sql import Fields, Insert, Sql, Update, Value
 
 ALONE = {state: reduce((state,)) for state in JobState}
 """The state of a run of one job, which nearly all runs are. Its row is written only when it is made and when it ends;
 what it does in between, its job says."""
+
+OF_A_WORKFLOW = 0
+ALONE_IN_ITS_RUN = 1
+"""What the column ``siblings`` says of a job: the run of a workflow's job is the business of the workflow."""
 
 ENDED_JOB = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 _ENDED_RUN = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED})
@@ -307,6 +312,8 @@ def write(connection: Connection, changes: Sequence[Change], now: int) -> None:
     if erased:
         _ERASE_SECRETS.run(connection, ids=erased)
     _reduce_runs(connection, changes, now)
+    ended = [each for each in changes if each.before.siblings == OF_A_WORKFLOW and each.job.state in ENDED_JOB]
+    workflow_wakes.wake(connection, [(each.job.run_id, each.job.id) for each in ended], now)
     _hint(connection, changes)
 
 
@@ -353,9 +360,9 @@ def _reduce_runs(connection: Connection, changes: Sequence[Change], now: int) ->
     lone: list[tuple[Value, ...]] = []
     for change in changes:
         job = change.job
-        if change.before.siblings > 1:
+        if change.before.siblings > ALONE_IN_ITS_RUN:
             families.append(job.run_id)
-        elif job.state in ENDED_JOB:
+        elif change.before.siblings == ALONE_IN_ITS_RUN and job.state in ENDED_JOB:
             lone.append((ALONE[job.state].value, job.started_at, job.finished_at, job.run_id))
     _END_LONE_RUNS.run(connection, lone)
     if families:

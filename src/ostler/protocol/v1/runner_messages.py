@@ -208,8 +208,24 @@ class HeartbeatReply(msgspec.Struct, frozen=True, omit_defaults=True):
     directives: list[Directive] = []
 
 
+class Annotation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A remark of a step about a place in a file, or about nothing in particular."""
+
+    level: Literal["error", "warning", "notice"]
+    message: Annotated[str, msgspec.Meta(max_length=65_536)]
+    title: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
+    path: Annotated[str, msgspec.Meta(max_length=4_096)] = ""
+    line: Count | None = None
+    end_line: Count | None = None
+    start_column: Count | None = None
+    end_column: Count | None = None
+
+
 class StepReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of a step. ``sequence`` grows by one per job; ``age_ms`` is how long ago it happened."""
+    """What became of a step. ``sequence`` grows by one per job; ``age_ms`` is how long ago it happened.
+
+    ``annotations`` are those since the last report; ``summary`` is the step's whole summary so far, in Markdown.
+    """
 
     sequence: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
     step: Count
@@ -223,6 +239,8 @@ class StepReport(msgspec.Struct, frozen=True, omit_defaults=True):
     last_line: Count | None = None
     cpu_ms: Count | None = None
     max_memory_bytes: Count | None = None
+    annotations: Annotated[list[Annotation], msgspec.Meta(max_length=1000)] = []
+    summary: Annotated[str, msgspec.Meta(max_length=1_048_576)] = ""
 
 
 class EventsRequest(msgspec.Struct, frozen=True):
@@ -274,6 +292,8 @@ class FinishRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     events: Annotated[list[StepReport], msgspec.Meta(max_length=1000)] = []
     log: bytes = b""
     log_offset: Count = 0
+    outputs: dict[str, str] = {}
+    """The outputs of a workflow's job."""
 
 
 class FinishReply(msgspec.Struct, frozen=True, omit_defaults=True):

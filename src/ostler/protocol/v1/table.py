@@ -91,6 +91,7 @@ EVENTS = Endpoint(
     request=runner.EventsRequest,
     reply=runner.EventsReply,
     auth=Auth.RUNNER,
+    body_limit=8 * MIB,
     problems=FENCED,
 )
 APPEND_LOG = Endpoint(
@@ -113,6 +114,7 @@ FINISH = Endpoint(
     request=runner.FinishRequest,
     reply=runner.FinishReply,
     auth=Auth.RUNNER,
+    body_limit=8 * MIB,
     problems=(*FENCED, "log_incomplete", "job_not_granted", "transition_refused"),
 )
 BYE = Endpoint(
