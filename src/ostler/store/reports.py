@@ -18,7 +18,7 @@ _ANNOTATE = Insert(
         "level": "text",
         "title": "text",
         "message": "text",
-        "path": "text",
+        "file": "text",
         "line": "bigint",
         "end_line": "bigint",
         "start_column": "bigint",
@@ -35,7 +35,7 @@ _OUTPUT = Sql(
     " ON CONFLICT (job_id) DO UPDATE SET outputs = excluded.outputs"
 )
 _ANNOTATIONS = Sql(
-    "SELECT a.job_id, a.step, a.level, a.message, a.title, a.path, a.line, a.end_line, a.start_column, a.end_column"
+    "SELECT a.job_id, a.step, a.level, a.message, a.title, a.file, a.line, a.end_line, a.start_column, a.end_column"
     " FROM annotations a JOIN jobs j ON j.id = a.job_id AND j.fence = a.fence WHERE a.job_id [among ids]"
     " ORDER BY a.job_id, a.number LIMIT :most"
 )
@@ -79,13 +79,13 @@ def keep(connection: Connection, job_id: str, fence: int, report: StepReport) ->
                 each.level,
                 each.title,
                 each.message,
-                each.path,
+                each.file,
                 each.line,
                 each.end_line,
-                each.start_column,
+                each.column,
                 each.end_column,
             )
-            for index, each in enumerate(report.annotations)
+            for index, each in enumerate(report.annotations[:_PER_REPORT])
         ],
     )
     if report.summary:
@@ -100,23 +100,7 @@ def keep_outputs(connection: Connection, job_id: str, outputs: Mapping[str, str]
 def annotations(connection: Connection, job_ids: Sequence[str], *, limit: int = 5000) -> list[Remark]:
     """Return the annotations of the latest attempts of these jobs, in the order in which they were made."""
     rows = _ANNOTATIONS.rows(connection, ids=list(job_ids), most=limit) if job_ids else ()
-    return [
-        Remark(
-            row[0],
-            row[1],
-            Annotation(
-                level=row[2],
-                message=row[3],
-                title=row[4],
-                path=row[5],
-                line=row[6],
-                end_line=row[7],
-                start_column=row[8],
-                end_column=row[9],
-            ),
-        )
-        for row in rows
-    ]
+    return [Remark(row[0], row[1], Annotation(*row[2:])) for row in rows]
 
 
 def summaries(connection: Connection, job_ids: Sequence[str]) -> list[Summary]:

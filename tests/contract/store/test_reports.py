@@ -15,7 +15,7 @@ def test_annotations_and_summaries_are_kept_once(in_world: Play) -> None:
     async def scene(world: World) -> None:
         await world.submit()
         claim = await world.running(await world.runner())
-        remark = Annotation(level="warning", message="unused", path="src/a.py", line=3)
+        remark = Annotation(level="warning", message="unused", file="src/a.py", line=3)
         begun = StepReport(sequence=1, step=0, name="lint", state=StepState.RUNNING, annotations=[remark], summary="#")
         ended = StepReport(
             sequence=2,

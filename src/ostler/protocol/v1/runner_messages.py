@@ -208,23 +208,23 @@ class HeartbeatReply(msgspec.Struct, frozen=True, omit_defaults=True):
     directives: list[Directive] = []
 
 
-class Annotation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A remark of a step about a place in a file, or about nothing in particular."""
+class Annotation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A remark of a step about its work, mostly about a place in a file; 0 where no line or column is known."""
 
-    level: Literal["error", "warning", "notice"]
-    message: Annotated[str, msgspec.Meta(max_length=65_536)]
-    title: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
-    path: Annotated[str, msgspec.Meta(max_length=4_096)] = ""
-    line: Count | None = None
-    end_line: Count | None = None
-    start_column: Count | None = None
-    end_column: Count | None = None
+    level: Literal["notice", "warning", "error"]
+    message: str
+    title: str = ""
+    file: str = ""
+    line: Count = 0
+    end_line: Count = 0
+    column: Count = 0
+    end_column: Count = 0
 
 
 class StepReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of a step. ``sequence`` grows by one per job; ``age_ms`` is how long ago it happened.
 
-    ``annotations`` are those since the last report; ``summary`` is the step's whole summary so far, in Markdown.
+    ``annotations`` are those since the last report.
     """
 
     sequence: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
@@ -239,8 +239,13 @@ class StepReport(msgspec.Struct, frozen=True, omit_defaults=True):
     last_line: Count | None = None
     cpu_ms: Count | None = None
     max_memory_bytes: Count | None = None
-    annotations: Annotated[list[Annotation], msgspec.Meta(max_length=1000)] = []
-    summary: Annotated[str, msgspec.Meta(max_length=1_048_576)] = ""
+    outcome: StepState | None = None
+    """The end before ``continue-on-error`` was looked at, of a step of a workflow."""
+    annotations: list[Annotation] = []
+    annotations_left_out: Count = 0
+    """How many more there were than are kept of one step."""
+    summary: str = ""
+    """What the step wrote for people, as Markdown."""
 
 
 class EventsRequest(msgspec.Struct, frozen=True):
@@ -293,7 +298,7 @@ class FinishRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     log: bytes = b""
     log_offset: Count = 0
     outputs: dict[str, str] = {}
-    """The outputs of a workflow's job."""
+    """What a job of a workflow hands to the jobs that need it."""
 
 
 class FinishReply(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -184,11 +184,11 @@ CREATE TABLE annotations (
   level TEXT NOT NULL,
   title TEXT NOT NULL,
   message TEXT NOT NULL,
-  path TEXT NOT NULL,
-  line BIGINT,
-  end_line BIGINT,
-  start_column BIGINT,
-  end_column BIGINT,
+  file TEXT NOT NULL,
+  line BIGINT NOT NULL,
+  end_line BIGINT NOT NULL,
+  start_column BIGINT NOT NULL,
+  end_column BIGINT NOT NULL,
   PRIMARY KEY (job_id, fence, number)
 ) [clustered];
 
