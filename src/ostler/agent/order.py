@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from ostler.agent.journal import Entry
-from ostler.agent.supervision import JobOrder, JobResult, Limits, Network, StepEvent, StepOrder
+from ostler.agent.supervision import ActionServices, JobOrder, JobResult, Limits, Network, StepEvent, StepOrder
 from ostler.domain.cause import Cause, Failure
 from ostler.domain.step import StepState
 from ostler.protocol.v1.runner_messages import FinishRequest, StepReport
@@ -15,17 +15,27 @@ from ostler.protocol.v1.spec import JobSpec, StepSpec
 
 
 def job_order(
-    entry: Entry, spec: JobSpec, environment: Mapping[str, str], isolation: str, network: Network
+    entry: Entry,
+    spec: JobSpec,
+    environment: Mapping[str, str],
+    isolation: str,
+    network: Network,
+    services: ActionServices | None = None,
 ) -> JobOrder:
     """Return the order for an attempt. ``environment`` is what the runner adds; the job's own values win.
 
-    ``network`` is what the runner allows; of it and of the job's own wish the stricter wins.
+    ``network`` is what the runner allows; of it and of the job's own wish the stricter wins. A program's secrets are
+    no environment: its steps get those that they name.
     """
+    program = spec.program
     return JobOrder(
         job_id=entry.job_id,
         fence=entry.fence,
         steps=tuple(_step(step) for step in spec.steps),
-        env={**environment, **spec.env, **spec.secrets},
+        program=program,
+        program_secrets=spec.secrets if program else {},
+        services=services or ActionServices(),
+        env={**environment, **spec.env, **({} if program else spec.secrets)},
         secrets=tuple(value for value in spec.secrets.values() if value),
         timeout_ms=spec.timeout_ms or 0,
         limits=Limits(
@@ -56,6 +66,10 @@ def step_report(event: StepEvent, now_micros: int) -> StepReport:
         last_line=event.last_line or None,
         cpu_ms=event.usage.cpu_micros // 1000 if finished else None,
         max_memory_bytes=event.usage.memory_peak_bytes or None,
+        outcome=_STATES[event.outcome] if event.outcome else None,
+        annotations=list(event.annotations),
+        annotations_left_out=event.annotations_left_out,
+        summary=event.summary,
     )
 
 
@@ -72,6 +86,7 @@ def finish_request(entry: Entry, result: JobResult) -> FinishRequest:
         failure=None if conclusion == "succeeded" else _failure(result),
         exit_code=result.exit_code,
         duration_ms=result.duration_ms,
+        outputs=result.outputs,
     )
 
 

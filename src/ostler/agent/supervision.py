@@ -9,6 +9,9 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from ostler.protocol.v1.program import JobProgram
+from ostler.protocol.v1.runner_messages import Annotation
+
 Conclusion = Literal["succeeded", "failed", "cancelled", "timed_out"]
 Network = Literal["full", "none"]
 StepConclusion = Literal["succeeded", "failed", "cancelled", "timed_out", "skipped"]
@@ -47,12 +50,39 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Beyond it the log keeps its head and its tail."""
 
 
+class ActionServices(msgspec.Struct, frozen=True, kw_only=True):
+    """What the actions of a workflow's job find on this machine and beyond it; nothing means that there is none."""
+
+    cache: str = ""
+    """The folder in which fetched actions are kept for later jobs."""
+    mirrors: tuple[str, ...] = ()
+    """Where actions are fetched from: URL templates and folders, the first that has one wins."""
+    source: str = ""
+    """The working tree that the built-in checkout copies, in local runs."""
+    store: str = ""
+    """The folder of artifacts and caches, in local runs."""
+    server: str = ""
+    """The server that keeps artifacts and caches otherwise."""
+    token: str = ""
+    """What a job shows to that server."""
+    node: dict[str, str] = {}
+    """The programs that run JavaScript actions, by ``node20`` and the like; the others are looked for in PATH."""
+    tool_cache: str = ""
+    """RUNNER_TOOL_CACHE."""
+    runner_name: str = ""
+
+
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     """All that a supervisor is told, and it is told once. It stays in memory: secrets reach no disk and no argv."""
 
     job_id: str
     fence: int
-    steps: tuple[StepOrder, ...]
+    steps: tuple[StepOrder, ...] = ()
+    program: JobProgram | None = None
+    """A workflow's job; it has steps of its own."""
+    program_secrets: dict[str, str] = {}
+    """What the context ``secrets`` of the program holds; no step gets them unless it asks."""
+    services: ActionServices = ActionServices()
     env: dict[str, str] = {}
     """Already filtered by the runner's allowlist (model rule 17), explicit pairs included."""
     secrets: tuple[str, ...] = ()
@@ -76,7 +106,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the attempt's event file. ``seq`` counts from 1 without gaps."""
+    """One line of the attempt's event file. ``seq`` counts from 1 without gaps.
+
+    Steps of a program are numbered in the order in which they are shown: setting up, what prepares actions, the steps
+    of the file, what actions do after them. ``program_step`` is the place in the file, -1 for all that is not in it.
+    """
 
     seq: int
     kind: Literal["step_started", "step_finished"]
@@ -92,6 +126,16 @@ class StepEvent(msgspec.Struct, frozen=True, kw_only=True):
     """1-based lines of the log that the step wrote; both 0 if it wrote none."""
     last_line: int = 0
     usage: Usage = Usage()
+    program_step: int = -1
+    step_id: str = ""
+    background: bool = False
+    """Its lines may stand between those of other steps; the frames of the log say whose each is."""
+    outcome: StepConclusion | None = None
+    """The end before ``continue-on-error`` was looked at, of a program's step."""
+    annotations: tuple[Annotation, ...] = ()
+    annotations_left_out: int = 0
+    summary: str = ""
+    """Markdown."""
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +153,8 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     log_lines: int = 0
     duration_ms: int = 0
     usage: Usage = Usage()
+    outputs: dict[str, str] = {}
+    """What a program's job hands to the jobs that need it."""
 
 
 class Supervisor(Protocol):

@@ -3,20 +3,23 @@
 **Who calls.** One supervisor, from one thread. An executor may assume that it is alone in its process with the duty
 to reap children, and that calls never overlap.
 
-**Lifecycle.** ``open`` → (``start`` → ``poll`` until it returns an ``Exit``) repeated → ``close``; then ``open`` again
-for the next job. At most one command is in the foreground. What a command leaves in the background stays for the
-later steps of the same job and dies in ``close``. A call out of this order raises ``NotReady`` and changes nothing.
+**Lifecycle.** ``open`` → (``start`` → ``poll`` until it returns the command's ``Exit``) repeated → ``close``; then
+``open`` again for the next job. Several commands may run at once; ``start`` returns the handle by which one is
+signalled and which ``Exit.handle`` repeats. No two that run have the same handle. What a command leaves in the
+background stays for the later steps of the same job and dies in ``close``. A call out of this order raises
+``NotReady`` and changes nothing.
 
 **Waiting.** Only ``open`` and ``close`` may block, and only for as long as the kernel (or a container engine) needs;
 ``close`` gives up after ``patience_ms`` and raises ``TreeSurvived``. All else returns at once. To wait, a caller polls
-``descriptor`` for reading: it becomes readable when ``poll`` may have news. It may also do so for nothing.
+``descriptor`` for reading: it becomes readable when ``poll`` may have news, which is then asked until it returns
+``None``. It may also do so for nothing.
 
-**Idempotency.** ``signal`` and ``kill`` may be repeated, may come when nothing runs, and may race with the end of the
-command; all of that is harmless. ``close`` after ``close`` does nothing.
+**Idempotency.** ``signal``, ``kill_one`` and ``kill`` may be repeated, may come when nothing runs, and may race with
+the end of the command; all of that is harmless. ``close`` after ``close`` does nothing.
 
-**Output.** The caller owns the pipe. A command's standard output and error both go to ``Command.output``; standard
-input is empty. When ``poll`` has returned the ``Exit``, all that the command itself wrote is in the pipe; background
-processes may go on writing until ``close``.
+**Output.** The caller owns the pipes; commands may share one. A command's standard output and error both go to
+``Command.output``; standard input is empty. When ``poll`` has returned the ``Exit``, all that the command itself wrote
+is in the pipe; background processes may go on writing until ``close``.
 
 **Secrets.** ``Command.environment`` may hold secrets. An executor hands it to the command and keeps, logs and stores
 none of it.
@@ -58,20 +61,24 @@ class Executor(Protocol):
         """Make the place in which the job's commands will run, limits included."""
         ...
 
-    def start(self, command: Command) -> None:
-        """Start a command in the foreground."""
+    def start(self, command: Command) -> int:
+        """Start a command and return its handle."""
         ...
 
     def poll(self) -> Exit | None:
-        """Return the end of the foreground command, once; ``None`` while it runs or when nothing does."""
+        """Return the end of one command, each once; ``None`` while all that were started run or have been told."""
         ...
 
-    def signal(self, number: int) -> None:
-        """Send a signal to the foreground command and the processes of its group."""
+    def signal(self, handle: int, number: int) -> None:
+        """Send a signal to a command and the processes of its group."""
+        ...
+
+    def kill_one(self, handle: int) -> None:
+        """Kill a command and what descends from it, as far as that can be seen; other commands go on."""
         ...
 
     def kill(self) -> None:
-        """Kill every process of the job, daemons and background included; ``poll`` then reports the command's end."""
+        """Kill every process of the job, daemons and background included; ``poll`` then reports the commands' ends."""
         ...
 
     def usage(self) -> Usage:

@@ -47,9 +47,9 @@ class ProcessExecutor:
         self._place: Place | None = None
         self._cgroup: cgroup.JobCgroup | None = None
         self._network: network.Loopback | None = None
-        self._foreground: int = 0
+        self._running: set[int] = set()
         self._groups: list[int] = []
-        self._exit: Exit | None = None
+        self._ended: list[Exit] = []
         self._descriptor, self._wakeup = os.pipe()
         os.set_blocking(self._descriptor, False)
         os.set_blocking(self._wakeup, False)
@@ -105,28 +105,36 @@ class ProcessExecutor:
             raise
         self._place = place
 
-    def start(self, command: Command) -> None:
-        if not self._place or self._foreground:
-            raise NotReady("no place is open" if not self._place else "a command is in the foreground")
+    def start(self, command: Command) -> int:
+        if not self._place:
+            raise NotReady("no place is open")
         environment = {**command.environment, tree.MARKER: self._place.attempt}
         try:
             program = _find(command.argv[0], command.directory, environment.get("PATH", os.defpath))
             if self._cgroup or self._network:
-                self._foreground = self._fork(program, command, environment)
+                handle = self._fork(program, command, environment)
             else:
-                self._foreground = self._spawn(program, command, environment)
+                handle = self._spawn(program, command, environment)
         except OSError as reason:
             raise SpawnFailed(command.argv[0], reason) from reason
-        self._groups.append(self._foreground)
+        self._running.add(handle)
+        self._groups.append(handle)
+        return handle
 
     def poll(self) -> Exit | None:
         self._reap()
-        ended, self._exit = self._exit, None
-        return ended
+        return self._ended.pop(0) if self._ended else None
 
-    def signal(self, number: int) -> None:
-        if self._foreground:
-            _signal_group(self._foreground, number)
+    def signal(self, handle: int, number: int) -> None:
+        if handle in self._running:
+            _signal_group(handle, number)
+
+    def kill_one(self, handle: int) -> None:
+        if handle in self._running:
+            below = tree.descendants(handle)
+            _signal_group(handle, signal.SIGKILL)
+            for pid in below:
+                tree.kill(pid)
 
     def kill(self) -> None:
         # Without a subreaper the groups are all that is known; with one, an old group's number may be somebody else's.
@@ -151,8 +159,9 @@ class ProcessExecutor:
             leftovers = self._leftovers()
             self._end_all(patience_ms)
         self._leave()
-        self._place = self._exit = None
-        self._groups = []
+        self._place = None
+        self._running.clear()
+        self._groups, self._ended = [], []
         return leftovers
 
     def shutdown(self) -> None:
@@ -217,15 +226,17 @@ class ProcessExecutor:
                 return False
             if pid == 0:
                 return True
-            if pid == self._foreground:
-                self._foreground = 0
+            if pid in self._running:
+                self._running.discard(pid)
                 code = os.waitstatus_to_exitcode(status)
-                self._exit = Exit(
+                ended = Exit(
                     code if code >= 0 else None,
                     -code if code < 0 else None,
+                    handle=pid,
                     cpu_micros=int((usage.ru_utime + usage.ru_stime) * 1e6),
                     memory_peak_bytes=usage.ru_maxrss * 1024,
                 )
+                self._ended.append(ended)
 
     def _leftovers(self) -> tuple[Leftover, ...]:
         pids = {*tree.descendants(os.getpid()), *(self._cgroup.processes() if self._cgroup else ())}

@@ -55,6 +55,15 @@ if TYPE_CHECKING:
     Action = Print | Pause | Ignore | Leave | End
 
 
+class _Program:
+    """One command as far as it has come."""
+
+    def __init__(self, actions: list[Action], output: int) -> None:
+        self.actions: list[Action] = actions
+        self.output: int = output
+        self.ignored: set[int] = set()
+
+
 class ScriptedExecutor:
     """See ``contract.Executor``. ``programs`` are named by the first word of a command."""
 
@@ -64,10 +73,9 @@ class ScriptedExecutor:
         self._descriptor, self._wakeup = os.pipe()
         os.set_blocking(self._descriptor, False)
         self._open: bool = False
-        self._running: list[Action] | None = None
-        self._output: int = -1
-        self._ignored: set[int] = set()
-        self._exit: Exit | None = None
+        self._running: dict[int, _Program] = {}
+        self._handles: int = 0
+        self._ended: list[Exit] = []
         self._left: list[Leave] = []
         self.commands: list[Command] = []
         """What was started, in order."""
@@ -95,39 +103,44 @@ class ScriptedExecutor:
             raise NotReady("the executor is open already")
         self._open = True
 
-    def start(self, command: Command) -> None:
-        if not self._open or self._running is not None:
-            raise NotReady("no place is open" if not self._open else "a command is in the foreground")
+    def start(self, command: Command) -> int:
+        if not self._open:
+            raise NotReady("no place is open")
         if command.argv[0] not in self._programs:
             raise SpawnFailed(command.argv[0], FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
         self.commands.append(command)
-        self._running = list(self._programs[command.argv[0]])
-        self._output = command.output
-        self._ignored = set()
-        self._play()
+        self._handles += 1
+        self._running[self._handles] = _Program(list(self._programs[command.argv[0]]), command.output)
+        handle = self._handles
+        self._play(handle)
+        return handle
 
-    def resume(self) -> None:
-        """Let the program go on from its pause."""
-        self._play()
+    def resume(self, handle: int = 0) -> None:
+        """Let a program go on from its pause; all of them without a handle."""
+        for one in [handle] if handle else list(self._running):
+            self._play(one)
 
     def poll(self) -> Exit | None:
         try:
             os.read(self._descriptor, 4096)
         except BlockingIOError:
             pass
-        ended, self._exit = self._exit, None
-        return ended
+        return self._ended.pop(0) if self._ended else None
 
-    def signal(self, number: int) -> None:
-        if self._running is not None:
+    def signal(self, handle: int, number: int) -> None:
+        if handle in self._running:
             self.signals.append(number)
-            if number not in self._ignored:
-                self._end(Exit(None, number))
+            if number not in self._running[handle].ignored:
+                self._end(handle, None, number)
+
+    def kill_one(self, handle: int) -> None:
+        if handle in self._running:
+            self._end(handle, None, signal.SIGKILL)
 
     def kill(self) -> None:
         self._left = [left for left in self._left if left.stubborn]
-        if self._running is not None:
-            self._end(Exit(None, signal.SIGKILL))
+        for handle in list(self._running):
+            self.kill_one(handle)
 
     def usage(self) -> Usage:
         return self._usage
@@ -139,30 +152,31 @@ class ScriptedExecutor:
         self.kill()
         if self._left:
             raise TreeSurvived(f"killed, but still there after {patience_ms} ms: {self._left[0].name}")
-        self._open, self._exit = False, None
+        self._open, self._ended = False, []
         return leftovers
 
     def shutdown(self) -> None:
         os.close(self._descriptor)
         os.close(self._wakeup)
 
-    def _play(self) -> None:
-        while self._running:
-            action = self._running.pop(0)
+    def _play(self, handle: int) -> None:
+        program = self._running[handle]
+        while program.actions:
+            action = program.actions.pop(0)
             if isinstance(action, Print):
-                os.write(self._output, action.data)
+                os.write(program.output, action.data)
             elif isinstance(action, Ignore):
-                self._ignored.update(action.numbers)
+                program.ignored.update(action.numbers)
             elif isinstance(action, Leave):
                 self._left.append(action)
             elif isinstance(action, End):
-                self._end(Exit(action.code))
+                self._end(handle, action.code)
+                return
             else:
                 return
-        if self._running is not None:
-            self._end(Exit(0))
+        self._end(handle, 0)
 
-    def _end(self, ended: Exit) -> None:
-        self._running = None
-        self._exit = ended
+    def _end(self, handle: int, code: int | None, number: int | None = None) -> None:
+        del self._running[handle]
+        self._ended.append(Exit(code, number, handle=handle))
         os.write(self._wakeup, b"!")

@@ -50,20 +50,22 @@ class Command:
 
 
 class Exit:
-    """How the foreground command ended: with a code or by a signal, the other is ``None``."""
+    """How a command ended: with a code or by a signal, the other is ``None``. ``handle`` is what ``start`` returned."""
 
-    __slots__ = ("code", "cpu_micros", "memory_peak_bytes", "signal")
+    __slots__ = ("code", "cpu_micros", "handle", "memory_peak_bytes", "signal")
 
     def __init__(
         self,
         code: int | None,
         signal: int | None = None,
         *,
+        handle: int = 0,
         cpu_micros: int = 0,
         memory_peak_bytes: int = 0,
     ) -> None:
         self.code: int | None = code
         self.signal: int | None = signal
+        self.handle: int = handle
         self.cpu_micros: int = cpu_micros
         self.memory_peak_bytes: int = memory_peak_bytes
 

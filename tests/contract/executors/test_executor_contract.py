@@ -22,6 +22,13 @@ def wait(host: Host) -> Exit:
     return ended
 
 
+def read_all(host: Host, expected: bytes) -> None:
+    text = b""
+    while len(text) < len(expected):
+        text += os.read(host.output, 100)
+    assert text == expected
+
+
 @contextlib.contextmanager
 def opened(host: Host) -> Generator[None]:
     host.executor.open(PLACE)
@@ -55,20 +62,51 @@ def several_commands_and_jobs(host: Host) -> None:
 
 def signal_ends_it(host: Host) -> None:
     with opened(host):
-        host.executor.start(host.command("sleeper"))
+        handle = host.executor.start(host.command("sleeper"))
         assert os.read(host.output, 100) == b"ready\n"
-        host.executor.signal(signal.SIGINT)
-        host.executor.signal(signal.SIGINT)
-        assert wait(host).signal == signal.SIGINT
-        host.executor.signal(signal.SIGINT)
+        host.executor.signal(handle, signal.SIGINT)
+        host.executor.signal(handle, signal.SIGINT)
+        ended = wait(host)
+        assert (ended.handle, ended.signal) == (handle, signal.SIGINT)
+        host.executor.signal(handle, signal.SIGINT)
+        host.executor.kill_one(handle)
+
+
+def commands_run_side_by_side(host: Host) -> None:
+    with opened(host):
+        handles = [host.executor.start(host.command("sleeper")) for _ in range(3)]
+        assert len(set(handles)) == 3
+        read_all(host, b"ready\n" * 3)
+        assert host.executor.poll() is None
+        host.executor.signal(handles[1], signal.SIGTERM)
+        ended = wait(host)
+        assert (ended.handle, ended.signal) == (handles[1], signal.SIGTERM)
+        assert host.executor.poll() is None
+        host.executor.kill_one(handles[0])
+        ended = wait(host)
+        assert (ended.handle, ended.signal) == (handles[0], signal.SIGKILL)
+        fresh = host.executor.start(host.command("hello"))
+        assert fresh not in handles
+        ended = wait(host)
+        assert (ended.handle, ended.code) == (fresh, 3)
+        host.executor.kill()
+        assert wait(host).handle == handles[2]
+        assert host.executor.poll() is None
+
+
+def ends_are_told_one_by_one(host: Host) -> None:
+    with opened(host):
+        handles = {host.executor.start(host.command(name)) for name in ("hello", "silent", "hello")}
+        assert {wait(host).handle for _ in range(3)} == handles
+        assert host.executor.poll() is None
 
 
 def kill_ends_the_deaf(host: Host) -> None:
     with opened(host):
-        host.executor.start(host.command("deaf"))
+        handle = host.executor.start(host.command("deaf"))
         assert os.read(host.output, 100) == b"ready\n"
-        host.executor.signal(signal.SIGINT)
-        host.executor.signal(signal.SIGTERM)
+        host.executor.signal(handle, signal.SIGINT)
+        host.executor.signal(handle, signal.SIGTERM)
         assert host.executor.poll() is None
         host.executor.kill()
         host.executor.kill()
@@ -104,14 +142,8 @@ def missing_program_is_an_error_and_no_end(host: Host) -> None:
 def order_of_calls(host: Host) -> None:
     with pytest.raises(NotReady):
         host.executor.start(host.command("silent"))
-    with opened(host):
-        with pytest.raises(NotReady):
-            host.executor.open(PLACE)
-        host.executor.start(host.command("sleeper"))
-        with pytest.raises(NotReady):
-            host.executor.start(host.command("silent"))
-        host.executor.kill()
-        wait(host)
+    with opened(host), pytest.raises(NotReady):
+        host.executor.open(PLACE)
 
 
 def capabilities_before_and_after(host: Host) -> None:
@@ -122,7 +154,8 @@ def capabilities_before_and_after(host: Host) -> None:
         assert host.executor.isolation == before.isolation
     assert "full" in before.networks
     host.executor.kill()
-    host.executor.signal(signal.SIGTERM)
+    host.executor.signal(1, signal.SIGTERM)
+    host.executor.kill_one(1)
     host.executor.shutdown()
 
 
@@ -146,6 +179,8 @@ CASES: list[Callable[[Host], None]] = [
     output_is_bytes,
     several_commands_and_jobs,
     signal_ends_it,
+    commands_run_side_by_side,
+    ends_are_told_one_by_one,
     kill_ends_the_deaf,
     close_kills_what_is_left,
     close_ends_the_foreground,

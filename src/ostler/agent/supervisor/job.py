@@ -85,6 +85,7 @@ class JobRun:
         self._step_deadline: int | None = None
         self._watch_at: int = self._began
         self._step: int = 0
+        self._handle: int = 0
         self._exit: Exit | None = None
         self._cpu_micros: int = 0
         self._memory_peak: int = 0
@@ -151,7 +152,7 @@ class JobRun:
 
     def _execute(self, index: int, step: Step, began: int) -> Exit:
         try:
-            self._executor.start(self._command(index, step))
+            self._handle = self._executor.start(self._command(index, step))
         except DiskFull as reason:
             self._disk_is_full(str(reason))
             return Exit(_CANNOT_START)
@@ -247,7 +248,7 @@ class JobRun:
         if rung == KILL:
             self._executor.kill()
         elif rung in (INTERRUPT, TERMINATE):
-            self._executor.signal(signal.SIGINT if rung == INTERRUPT else signal.SIGTERM)
+            self._executor.signal(self._handle, signal.SIGINT if rung == INTERRUPT else signal.SIGTERM)
         if now >= self._watch_at or self._disk.busy:
             self._watch_at = now + _WATCH_MS
             if fault := self._disk.fault():
