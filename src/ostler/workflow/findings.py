@@ -1,8 +1,11 @@
 """What is wrong in a file, and where: the one form in which reader and checks report."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
+
+Severity: TypeAlias = Literal["error", "warning", "hint"]
+"""An error keeps a file from running; a warning does not, yet is a mistake; a hint may be meant as it is."""
 
 
 class Span(NamedTuple):
@@ -21,3 +24,4 @@ class Finding(msgspec.Struct, frozen=True):
     message: str
     span: Span
     fix: str = ""
+    severity: Severity = "error"

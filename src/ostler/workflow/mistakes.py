@@ -45,6 +45,7 @@ _MISTAKES = (
         "Close the quote that was opened here.",
     ),
     _Mistake("did not find expected ',' or", "a ',' or the closing bracket was expected here", "Close the bracket."),
+    _Mistake("found unexpected ':'", "a ':' cannot stand here", "Put a space after the ':', or quote the value."),
     _Mistake("did not find expected node content", "a value was expected here", "Quote the value or remove this."),
 )
 _RESERVED = {

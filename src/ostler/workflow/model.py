@@ -87,6 +87,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     url: str = ""
+    recorded: bool | str = True
+    """Whether a deployment is recorded for it."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +107,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     outputs: dict[str, str] = {}
     strategy: Strategy = Strategy()
     timeout_minutes: float | str | None = None
+    cancel_timeout_minutes: float | str | None = None
     continue_on_error: bool | str = False
     container: Container | str | None = None
     services: dict[str, Container] | str = {}

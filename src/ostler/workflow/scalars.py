@@ -5,7 +5,10 @@
 
 import math
 import re
-from typing import Final
+from typing import Final, TypeAlias
+
+Meaning: TypeAlias = bool | float | str | None
+"""What a scalar can mean; every number is a double."""
 
 _WORDS: Final[dict[str, bool | float | None]] = {
     "": None,
@@ -53,3 +56,19 @@ def _double(number: int) -> float:
         return float(number)
     except OverflowError:
         return math.inf
+
+
+def as_text(value: Meaning) -> str:
+    """Return a value as the language writes it where it asks for text."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    mantissa, _, exponent = f"{value:.15g}".partition("e")
+    return mantissa if not exponent else f"{mantissa}E{exponent}"
