@@ -87,6 +87,7 @@ def finish_request(entry: Entry, result: JobResult) -> FinishRequest:
         exit_code=result.exit_code,
         duration_ms=result.duration_ms,
         outputs=result.outputs,
+        environment_url=result.environment_url,
     )
 
 

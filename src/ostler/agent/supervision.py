@@ -155,6 +155,8 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     outputs: dict[str, str] = {}
     """What a program's job hands to the jobs that need it."""
+    environment_url: str = ""
+    """Where people find what the job deployed."""
 
 
 class Supervisor(Protocol):

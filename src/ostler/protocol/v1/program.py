@@ -86,6 +86,10 @@ class JobProgram(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     strategy: dict[str, Raw] = {}
     needs: dict[str, NeededJob] = {}
     debug: bool = False
+    clone_url: str = ""
+    """Where checkout fetches the repository from; nothing means ``github.server_url`` and ``github.repository``."""
+    environment_url: str = ""
+    """``environment.url``, a template that is evaluated when the steps are over."""
     actions: dict[str, str] = {}
     """For each ``owner/repo[/path]@ref`` that is pinned: the digest that its content must have."""
     real_actions: list[str] = []

@@ -299,6 +299,8 @@ class FinishRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     log_offset: Count = 0
     outputs: dict[str, str] = {}
     """What a job of a workflow hands to the jobs that need it."""
+    environment_url: str = ""
+    """Where people find what the job deployed."""
 
 
 class FinishReply(msgspec.Struct, frozen=True, omit_defaults=True):
