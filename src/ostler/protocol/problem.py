@@ -91,6 +91,9 @@ PROBLEMS: dict[str, ProblemKind] = {
     "pool_in_use": ProblemKind(
         409, "The pool still has waiting or running jobs", "Cancel them or let them finish, then delete the pool."
     ),
+    "repository_in_use": ProblemKind(
+        409, "Runs of the repository have not ended", "Cancel them or let them end, then disconnect the repository."
+    ),
     "runner_name_taken": ProblemKind(
         409, "Another live runner of the pool has this name", "Give each runner of a pool its own name."
     ),

@@ -12,6 +12,7 @@ from ostler.server.calls.enrolment import EnrolmentCalls
 from ostler.server.calls.logs import LogCalls
 from ostler.server.calls.pools import PoolCalls
 from ostler.server.calls.reports import ReportCalls
+from ostler.server.calls.repositories import RepositoryCalls
 from ostler.server.calls.runners import RunnerCalls
 from ostler.server.calls.runs import RunCalls
 from ostler.server.calls.session import SessionCalls
@@ -83,6 +84,7 @@ class Control:
             PoolCalls(database, effects).handlers(),
             RunnerCalls(database, work, effects).handlers(),
             self.tokens.handlers(),
+            RepositoryCalls(database, sealer, effects, self.settings.url).handlers(),
         )
         router = Router(parts, self.authentication, effects.ids, self.metrics)
         unserved = {endpoint.name for endpoint in ENDPOINTS} - router.names()

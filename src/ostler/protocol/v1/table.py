@@ -5,7 +5,13 @@ from typing import Any, cast
 
 from ostler.protocol.endpoint import MIB, Auth, Binary, Endpoint, Nothing
 from ostler.protocol.problem import FENCED, LABELS
-from ostler.protocol.v1 import fleet_messages as fleet, run_messages as runs, runner_messages as runner, simple_table
+from ostler.protocol.v1 import (
+    fleet_messages as fleet,
+    repository_table,
+    run_messages as runs,
+    runner_messages as runner,
+    simple_table,
+)
 
 # The agent protocol.
 
@@ -380,5 +386,5 @@ def _rows(*namespaces: Mapping[str, object]) -> tuple[Endpoint[Any, Any], ...]:
     return tuple(sorted(found, key=lambda row: (row.path, row.method)))
 
 
-ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(globals(), vars(simple_table))
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(globals(), vars(simple_table), vars(repository_table))
 """The table itself, in the order of the paths."""
