@@ -22,6 +22,12 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
 
 
+def repository_option(command: F) -> F:
+    """Add ``--repository``."""
+    name = click.option("--repository", "-r", required=True, envvar="OSTLER_REPOSITORY", help="Which repository.")
+    return name(command)
+
+
 class DurationType(click.ParamType[int]):
     """A duration in Go's form; its value is milliseconds."""
 

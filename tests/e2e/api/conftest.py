@@ -46,7 +46,7 @@ def world() -> Iterator[World]:
         assert wait_until(lambda: "/sign-in/" in _text(log) or not server.running, 30), log_tail(log)
         link = re.search(r"(http://\S+)/sign-in/(\S+)", _text(log))
         assert link is not None, log_tail(log)
-        yield _furnished(link[1], link[2])
+        yield _furnished(link[1], link[2], directory)
     finally:
         server.stop(signal.SIGTERM)
         remove_tree(directory)
@@ -56,7 +56,7 @@ def _text(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
 
-def _furnished(url: str, code: str) -> World:
+def _furnished(url: str, code: str, directory: Path) -> World:
     with httpx2.Client(base_url=url) as client:
         user = _posted(client, "/api/v1/login", {"code": code})["secret"]
         client.headers["authorization"] = f"Bearer {user}"
@@ -65,7 +65,10 @@ def _furnished(url: str, code: str) -> World:
         runner = _enrolled(client, token["secret"], "worker")
         run = _posted(client, "/api/v1/runs", {"spec": _SPEC})
         pool = _posted(client, "/api/v1/pools", {"name": "spare-pool"})
+        repository = _posted(client, "/api/v1/repositories", {"name": "shop", "clone_url": f"file://{directory}/none"})
         existing = {
+            "repository": repository["id"],
+            "name": "API_KEY",
             "run_id": run["id"],
             "job_id": run["jobs"][0]["id"],
             "pool": pool["id"],
