@@ -21,7 +21,7 @@ from ostler.agent.logging import Log
 from ostler.agent.order import finish_request, infrastructure, job_order
 from ostler.agent.outbox import Outbox
 from ostler.agent.shipping import EventShipper, LogShipper
-from ostler.agent.supervision import JobResult, Network, Supervisor, Supervisors
+from ostler.agent.supervision import ActionServices, JobResult, Network, Supervisor, Supervisors
 from ostler.client.errors import ProblemError
 from ostler.effects import Effects
 from ostler.protocol.v1 import table
@@ -70,6 +70,7 @@ class JobParts(NamedTuple):
     environment: Callable[[], Mapping[str, str]]
     isolation: str
     network: Network
+    services: ActionServices
     chunk_bytes: Callable[[], int]
     log: Log
     work: Work
@@ -86,6 +87,7 @@ class JobLife:
         self._cancel_reason = ""
         self._abandoned = ""
         self._told = 0
+        self._token = ""
         self._task: asyncio.Task[None] | None = None
         self.entry = entry
         self.renewed_at = parts.effects.clock.monotonic()
@@ -179,7 +181,10 @@ class JobLife:
         if self._cancel_reason:
             await self._finish(JobResult(conclusion="cancelled", cause="cancelled", evidence=self._cancel_reason))
             return
-        order = job_order(self.entry, spec, self._parts.environment(), self._parts.isolation, self._parts.network)
+        services = msgspec.structs.replace(self._parts.services, token=self._token)
+        order = job_order(
+            self.entry, spec, self._parts.environment(), self._parts.isolation, self._parts.network, services
+        )
         try:
             self._supervisor = await self._parts.supervisors.launch(order)
         except SupervisorError as error:
@@ -194,6 +199,7 @@ class JobLife:
         asked_at = self._parts.effects.clock.monotonic()
         request = StartRequest(self.entry.job_id, self.entry.fence, self.entry.start_key)
         reply = await self._parts.delivery.call(table.START, request=request)
+        self._token = reply.job_token
         self.renewed_at = max(self.renewed_at, asked_at)
         self._journal("granted", sync=False)
         self._log.info("job_started", kind=self.entry.kind.value)

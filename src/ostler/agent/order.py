@@ -20,12 +20,13 @@ def job_order(
     environment: Mapping[str, str],
     isolation: str,
     network: Network,
-    services: ActionServices | None = None,
+    services: ActionServices,
 ) -> JobOrder:
     """Return the order for an attempt. ``environment`` is what the runner adds; the job's own values win.
 
-    ``network`` is what the runner allows; of it and of the job's own wish the stricter wins. A program's secrets are
-    no environment: its steps get those that they name.
+    ``services`` are for the actions of a program; their token is masked like a secret. ``network`` is what the runner
+    allows; of it and of the job's own wish the stricter wins. A program's secrets are no environment: its steps get
+    those that they name.
     """
     program = spec.program
     return JobOrder(
@@ -34,9 +35,9 @@ def job_order(
         steps=tuple(_step(step) for step in spec.steps),
         program=program,
         program_secrets=spec.secrets if program else {},
-        services=services or ActionServices(),
+        services=services if program else ActionServices(),
         env={**environment, **spec.env, **({} if program else spec.secrets)},
-        secrets=tuple(value for value in spec.secrets.values() if value),
+        secrets=_masked(spec, services.token if program else ""),
         timeout_ms=spec.timeout_ms or 0,
         limits=Limits(
             memory_bytes=spec.limits.memory_bytes or 0,
@@ -94,6 +95,10 @@ def finish_request(entry: Entry, result: JobResult) -> FinishRequest:
 def infrastructure(detail: str, evidence: str) -> JobResult:
     """Return the result of an attempt that failed for a reason of ours."""
     return JobResult(conclusion="failed", cause=Cause.INFRASTRUCTURE, detail=detail, evidence=evidence)
+
+
+def _masked(spec: JobSpec, token: str) -> tuple[str, ...]:
+    return tuple(value for value in (*spec.secrets.values(), token) if value)
 
 
 def _step(step: StepSpec) -> StepOrder:

@@ -17,6 +17,8 @@ class Auth(StrEnum):
 
     NONE = "none"
     RUNNER = "runner"
+    JOB = "job"
+    """A job that is under way, by the token that came with its start grant."""
     USER = "user"
     OPERATOR = "operator"
 

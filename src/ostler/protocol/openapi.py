@@ -18,6 +18,7 @@ JsonObject = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"
 TAGS = {
     "agent": "The agent protocol, version 1: what runners say to the control plane.",
+    "job": "What a job that is under way may ask for with its own token.",
     "api": "The API for people's clients.",
     "simple": "A thin face on the same use cases, for simple runner clients.",
 }
@@ -44,6 +45,7 @@ def document(version: str) -> JsonObject:
             "schemas": components,
             "securitySchemes": {
                 "runner": {"type": "http", "scheme": "bearer", "description": "A runner's access token"},
+                "job": {"type": "http", "scheme": "bearer", "description": "The token of a job that is under way"},
                 "user": {"type": "http", "scheme": "bearer", "description": "An API token"},
             },
         },
@@ -138,11 +140,13 @@ def _responses(endpoint: Endpoint[Any, Any], schemas: dict[Any, JsonObject]) -> 
 
 
 def _scheme(auth: Auth) -> str:
-    return "runner" if auth is Auth.RUNNER else "user"
+    return auth.value if auth in (Auth.RUNNER, Auth.JOB) else "user"
 
 
 def tag(endpoint: Endpoint[Any, Any]) -> str:
     """Return the group that an endpoint is listed in."""
     if endpoint.path.startswith("/agent/"):
         return "agent"
+    if endpoint.path.startswith("/job/"):
+        return "job"
     return "simple" if endpoint.path.startswith("/runners") else "api"

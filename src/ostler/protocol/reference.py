@@ -19,6 +19,7 @@ JsonObject = dict[str, Any]
 _CALLERS = {
     Auth.NONE: "anybody",
     Auth.RUNNER: "a runner, with its access token",
+    Auth.JOB: "a job that is under way, with its own token",
     Auth.USER: "a person, with an API token",
     Auth.OPERATOR: "a person with the role operator or above",
 }

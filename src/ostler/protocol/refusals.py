@@ -21,13 +21,13 @@ def codes(endpoint: Endpoint[Any, Any]) -> list[str]:
     if endpoint.query is not NoQuery:
         found.add("query_malformed")
     if endpoint.auth is Auth.RUNNER:
-        found |= {"unauthenticated", "token_expired", "runner_revoked"}
-    elif endpoint.auth is not Auth.NONE:
+        found |= {"unauthenticated", "token_expired", "runner_revoked", "forbidden"}
+    elif endpoint.auth is Auth.JOB:
         found.add("unauthenticated")
+    elif endpoint.auth is not Auth.NONE:
+        found |= {"unauthenticated", "forbidden"}
         if endpoint.method != "GET":
             found.add("csrf_refused")
-        if endpoint.auth is Auth.OPERATOR:
-            found.add("forbidden")
     return sorted(found)
 
 

@@ -14,7 +14,7 @@ from ostler.server.routing import Router
 
 log = structlog.get_logger("ostler.server")
 
-_CALLS = ("/api/", "/agent/")
+_CALLS = ("/api/", "/agent/", "/job/")
 _BOTH = "/runners/"
 _FORM = b"application/x-www-form-urlencoded"
 

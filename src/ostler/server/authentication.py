@@ -1,8 +1,9 @@
-"""Who is calling: runners by short-lived access tokens, people by API tokens and sessions.
+"""Who is calling: runners by short-lived access tokens, jobs by theirs, people by API tokens and sessions.
 
 A proven credential is remembered for a short while, so that a busy runner costs two dictionary look-ups. Anything
 that changes a runner, a token or a session is hinted and forgets what was remembered, and what was being read at that
-moment is not remembered at all; that is how a revocation takes effect at once on every replica.
+moment is not remembered at all; that is how a revocation takes effect at once on every replica. Of jobs nothing is
+remembered: a job may end at any moment, and asks for little.
 """
 
 from collections import OrderedDict
@@ -20,11 +21,12 @@ from ostler.effects import Effects
 from ostler.protocol.endpoint import Auth
 from ostler.protocol.problem import problem
 from ostler.protocol.v1.fleet_messages import Identity
-from ostler.server.call import Caller, Nobody, Refusal, RunnerCaller, UserCaller
+from ostler.server.call import Caller, JobCaller, Nobody, Refusal, RunnerCaller, UserCaller
 from ostler.server.hub import Hub
+from ostler.server.job_tokens import JobTokens
 from ostler.server.keys import MasterKey
 from ostler.server.metrics import Metrics
-from ostler.store import enrolment, sign_in, tokens
+from ostler.store import enrolment, job_scopes, sign_in, tokens
 from ostler.store.database import Database
 
 SESSION_COOKIE: Final = "ostler_session"
@@ -64,6 +66,7 @@ class Authentication:
     def __init__(self, database: Database, key: MasterKey, hub: Hub, effects: Effects, metrics: Metrics) -> None:
         self._database = database
         self._key = OctKey.import_key(key.derive("access-token"))
+        self._job_tokens = JobTokens(key)
         self._effects = effects
         self._metrics = metrics
         self._known: OrderedDict[str, _Known] = OrderedDict()
@@ -76,6 +79,9 @@ class Authentication:
         """Return the caller that an endpoint of this kind admits."""
         if auth is Auth.NONE:
             return Nobody()
+        if auth is Auth.JOB:
+            return await self._job(_bearer(headers))
+        await self._keep_jobs_out(_bearer(headers))
         if auth is Auth.RUNNER:
             return await self._runner(_bearer(headers))
         user = await self.person(method, headers)
@@ -111,6 +117,10 @@ class Authentication:
         }
         return jwt.encode({"alg": _ALGORITHM}, claims, self._key)
 
+    def issue_to_job(self, run_id: str, job_id: str, fence: int) -> str:
+        """Return the token of an attempt that was given its start grant."""
+        return self._job_tokens.issue(run_id, job_id, fence)
+
     async def admit(self, runner_id: str) -> None:
         """Refuse a runner that has no valid key any more or that people revoked."""
         now = self._effects.clock.now()
@@ -122,6 +132,21 @@ class Authentication:
             raise self._refusal("runner", "runner_revoked", "this runner was revoked or removed")
         if changes == self._changes:
             _remember(self._admitted, runner_id, now + _REMEMBER_SECONDS * _SECOND)
+
+    async def _job(self, bearer: str) -> JobCaller:
+        claims = self._job_tokens.read(bearer)
+        if claims is None:
+            raise self._refusal("job", "unauthenticated", "this takes the token of a job")
+        scope = await self._database.read(job_scopes.find, claims.sub, claims.fence)
+        if scope is None or scope.run_id != claims.run:
+            raise self._refusal("job", "unauthenticated", "the attempt that this token was for has ended")
+        return JobCaller(scope)
+
+    async def _keep_jobs_out(self, bearer: str) -> None:
+        """Say to a job that it may not call this; one that has ended hears that its token is worth nothing."""
+        if self._job_tokens.read(bearer) is not None:
+            await self._job(bearer)
+            raise self._refusal("job", "forbidden", "the token of a job opens nothing but /job/v1")
 
     async def _runner(self, bearer: str) -> RunnerCaller:
         now = self._effects.clock.now()

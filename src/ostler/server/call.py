@@ -9,6 +9,7 @@ from ostler.domain.ids import RunnerId, UserId
 from ostler.domain.machine import Refused
 from ostler.protocol.endpoint import Endpoint
 from ostler.protocol.problem import PROBLEMS, Problem, problem
+from ostler.store.job_scopes import JobScope
 
 Request = TypeVar("Request")
 T = TypeVar("T")
@@ -24,6 +25,12 @@ class RunnerCaller(NamedTuple):
     runner_id: RunnerId
 
 
+class JobCaller(NamedTuple):
+    """A job that is under way, proven by its token."""
+
+    scope: JobScope
+
+
 class UserCaller(NamedTuple):
     """A person or their API token."""
 
@@ -32,7 +39,7 @@ class UserCaller(NamedTuple):
     role: str
 
 
-Caller = Nobody | RunnerCaller | UserCaller
+Caller = Nobody | RunnerCaller | JobCaller | UserCaller
 
 
 class Call(NamedTuple, Generic[Request]):
@@ -53,6 +60,13 @@ class Call(NamedTuple, Generic[Request]):
         if not isinstance(self.caller, RunnerCaller):
             raise Refusal(problem("forbidden", "only a runner may call this"))
         return self.caller
+
+    @property
+    def job(self) -> JobScope:
+        """The calling job."""
+        if not isinstance(self.caller, JobCaller):
+            raise Refusal(problem("forbidden", "only a job may call this"))
+        return self.caller.scope
 
     @property
     def user(self) -> UserCaller:

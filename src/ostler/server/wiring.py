@@ -8,6 +8,7 @@ from ostler.effects import Effects
 from ostler.protocol.v1.table import ENDPOINTS
 from ostler.server.application import Application
 from ostler.server.authentication import Authentication
+from ostler.server.calls import job_identity
 from ostler.server.calls.enrolment import EnrolmentCalls
 from ostler.server.calls.logs import LogCalls
 from ostler.server.calls.pools import PoolCalls
@@ -85,6 +86,7 @@ class Control:
             RunnerCalls(database, work, effects).handlers(),
             self.tokens.handlers(),
             RepositoryCalls(database, sealer, effects, self.settings.url).handlers(),
+            job_identity.handlers(),
         )
         router = Router(parts, self.authentication, effects.ids, self.metrics)
         unserved = {endpoint.name for endpoint in ENDPOINTS} - router.names()

@@ -35,6 +35,7 @@ class Started(msgspec.Struct, frozen=True):
     """The grant, with what the runner should know about the job's present state."""
 
     directive: Directive | None = None
+    run_id: str = ""
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -85,7 +86,7 @@ def start_many(connection: Connection, requests: Sequence[Start], now: int) -> l
         granted = changes[request.job_id].attempt if request.job_id in changes else held.attempt
         if granted is not None and granted.state is AttemptState.STARTED and held.current:
             same = granted.start_key == request.key
-            answers.append(Started(directive(held)) if same else _started_already())
+            answers.append(Started(directive(held), held.job.run_id) if same else _started_already())
             continue
         if not held.held_by(request.runner_id):
             answers.append(_not_held(held))
@@ -95,7 +96,7 @@ def start_many(connection: Connection, requests: Sequence[Start], now: int) -> l
             answers.append(Refused("transition_refused", change.reason))
             continue
         changes[request.job_id] = change
-        answers.append(Started())
+        answers.append(Started(run_id=held.job.run_id))
     write(connection, list(changes.values()), now)
     return answers
 

@@ -38,6 +38,7 @@ def test_every_call_refuses_every_wrong_credential(served_inline: Served) -> Non
         runner = await installation.runner()
         wrong: dict[Auth, list[Caller]] = {
             Auth.RUNNER: [person, viewer],
+            Auth.JOB: [person, viewer, runner],
             Auth.USER: [runner],
             Auth.OPERATOR: [runner, viewer],
         }

@@ -29,6 +29,7 @@ class World(NamedTuple):
     url: str
     user_token: str
     runner_token: str
+    job_token: str
     existing: dict[str, str]
 
 
@@ -64,6 +65,7 @@ def _furnished(url: str, code: str, directory: Path) -> World:
         _enrolled(client, token["secret"], "spare")
         runner = _enrolled(client, token["secret"], "worker")
         run = _posted(client, "/api/v1/runs", {"spec": _SPEC})
+        job = _started(client, runner[1])
         pool = _posted(client, "/api/v1/pools", {"name": "spare-pool"})
         repository = _posted(client, "/api/v1/repositories", {"name": "shop", "clone_url": f"file://{directory}/none"})
         existing = {
@@ -76,7 +78,7 @@ def _furnished(url: str, code: str, directory: Path) -> World:
             "runner_id": runner[0],
             "token_id": token["token"]["id"],
         }
-    return World(url, user, runner[1], existing)
+    return World(url, user, runner[1], job, existing)
 
 
 def _enrolled(client: httpx2.Client, secret: str, name: str) -> tuple[str, str]:
@@ -96,7 +98,19 @@ def _enrolled(client: httpx2.Client, secret: str, name: str) -> tuple[str, str]:
     return runner_id, _posted(client, "/agent/v1/tokens", {"assertion": assertion})["access_token"]
 
 
-def _posted(client: httpx2.Client, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-    reply = client.post(path, json=body)
+def _started(client: httpx2.Client, access_token: str) -> str:
+    """The token of the job that waits, which the runner begins."""
+    headers = {"authorization": f"Bearer {access_token}"}
+    _posted(client, "/agent/v1/hello", {"protocol": 1, "version": "1"}, headers)
+    poll = {"key": "poll-first", "slots": ["primary"]}
+    claim = _posted(client, "/agent/v1/claims", poll, headers)["claims"][0]
+    start = {"job_id": claim["job_id"], "fence": claim["fence"], "key": "start-first"}
+    return _posted(client, "/agent/v1/starts", start, headers)["job_token"]
+
+
+def _posted(
+    client: httpx2.Client, path: str, body: Mapping[str, object], headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    reply = client.post(path, json=body, headers=headers)
     assert reply.is_success, reply.text
     return reply.json()

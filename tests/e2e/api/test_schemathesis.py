@@ -51,7 +51,9 @@ def every_call_of(selected: Any) -> Callable[[Test], Test]:  # noqa: ANN401 - sc
 
 def call(case: Case, world: World) -> None:
     name = case.operation.definition.raw["operationId"]
-    token = {Auth.NONE: "", Auth.RUNNER: world.runner_token}.get(_AUTH[name], world.user_token)
+    token = {Auth.NONE: "", Auth.RUNNER: world.runner_token, Auth.JOB: world.job_token}.get(
+        _AUTH[name], world.user_token
+    )
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     if name == "claim":
         with contextlib.suppress(TypeError):  # a body that is no object

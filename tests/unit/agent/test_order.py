@@ -4,7 +4,7 @@ import pytest
 
 from ostler.agent.journal import Entry
 from ostler.agent.order import job_order
-from ostler.agent.supervision import Network
+from ostler.agent.supervision import ActionServices, Network
 from ostler.domain.cause import Cause
 from ostler.protocol.v1.spec import JobSpec, Limits, StepSpec
 from tests.unit.agent.fakes import Bench
@@ -16,7 +16,7 @@ from tests.unit.client.simulated import simulate
 def test_of_the_jobs_and_the_runners_network_the_stricter_wins(wish: Network, allowed: Network) -> None:
     spec = JobSpec(name="job", steps=[StepSpec(name="step", argv=["true"])], network=wish)
     entry = Entry("job_1", 1, "granted", start_key="start", finish_key="finish")
-    order = job_order(entry, spec, {}, "process", allowed)
+    order = job_order(entry, spec, {}, "process", allowed, ActionServices())
     assert order.network == ("full" if wish == allowed == "full" else "none")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from types import ModuleType
 from typing import Any, cast
 
 import pytest
@@ -16,8 +17,9 @@ Row = Endpoint[Any, Any]
 every_row = pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ENDPOINTS])
 
 
-def test_the_table_holds_every_row_of_both_modules() -> None:
-    values = [*vars(table).values(), *vars(simple_table).values()]
+def test_the_table_holds_every_row_of_every_module() -> None:
+    modules = [table, *(part for part in vars(table).values() if isinstance(part, ModuleType))]
+    values = [value for module in modules for value in vars(module).values()]
     rows = [cast("Row", value) for value in values if isinstance(value, Endpoint)]
     assert sorted(row.name for row in rows) == sorted(row.name for row in ENDPOINTS)
 
@@ -29,7 +31,7 @@ def test_names_and_addresses_are_unique() -> None:
 
 @every_row
 def test_a_path_has_a_known_prefix_and_plain_segments(row: Row) -> None:
-    assert re.fullmatch(r"/(agent/v1|api/v1|runners)(/[a-z-]+|/\{[a-z_]+\})*", row.path)
+    assert re.fullmatch(r"/(agent/v1|job/v1|api/v1|runners)(/[a-z-]+|/\{[a-z_]+\})*", row.path)
 
 
 @every_row
@@ -87,7 +89,7 @@ def test_a_path_is_filled_with_one_segment_per_parameter() -> None:
 
 
 def test_refusals_follow_from_what_a_row_says() -> None:
-    assert codes(table.WHO_AM_I) == ["internal", "unauthenticated", "unavailable"]
+    assert codes(table.WHO_AM_I) == ["forbidden", "internal", "unauthenticated", "unavailable"]
     assert set(codes(table.BYE)) >= {"body_malformed", "body_too_large", "token_expired", "runner_revoked"}
     assert "csrf_refused" in codes(table.CREATE_POOL)
     assert "forbidden" in codes(table.CREATE_POOL)

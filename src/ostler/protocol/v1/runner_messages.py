@@ -172,9 +172,13 @@ class StartRequest(msgspec.Struct, frozen=True):
 
 
 class StartReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The grant. It stands even if this reply is lost."""
+    """The grant. It stands even if this reply is lost.
+
+    ``job_token`` is for the job itself: it opens what is below ``/job/v1`` for as long as the attempt goes on.
+    """
 
     directive: Directive | None = None
+    job_token: str = ""
 
 
 class ReleaseRequest(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,6 +7,7 @@ from ostler.protocol.endpoint import MIB, Auth, Binary, Endpoint, Nothing
 from ostler.protocol.problem import FENCED, LABELS
 from ostler.protocol.v1 import (
     fleet_messages as fleet,
+    job_table,
     repository_table,
     run_messages as runs,
     runner_messages as runner,
@@ -386,5 +387,7 @@ def _rows(*namespaces: Mapping[str, object]) -> tuple[Endpoint[Any, Any], ...]:
     return tuple(sorted(found, key=lambda row: (row.path, row.method)))
 
 
-ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(globals(), vars(simple_table), vars(repository_table))
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(
+    globals(), vars(job_table), vars(repository_table), vars(simple_table)
+)
 """The table itself, in the order of the paths."""

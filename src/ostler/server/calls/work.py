@@ -70,7 +70,9 @@ class WorkCalls:
         """Give the durable grant."""
         body = call.body
         granted = await self._dispatcher.start(Start(call.runner.runner_id, body.job_id, body.fence, body.key))
-        return StartReply(accepted(granted).directive)
+        started = accepted(granted)
+        token = self._authentication.issue_to_job(started.run_id, body.job_id, body.fence)
+        return StartReply(started.directive, token)
 
     async def release(self, call: Call[ReleaseRequest]) -> None:
         """Take a claim back."""
