@@ -135,7 +135,8 @@ class People:
     async def _fulfil(self, process: Process, client: Client, wish: Wish) -> None:
         if wish.what == "submit":
             step = StepSpec("work", script="true", env={LASTS: str(wish.lasts)} if wish.lasts else {})
-            steps = [step] if wish.lasts else [step, StepSpec("more", script="true"), StepSpec("tidy", always=True)]
+            more = [StepSpec("more", script="true"), StepSpec("tidy", script="true", always=True)]
+            steps = [step] if wish.lasts else [step, *more]
             request = SubmitRequest(JobSpec(wish.name, steps), key=f"key_of_{wish.name}", kind=wish.kind)
             view = await self._insist(process, client, SUBMIT, request)
             if view is None:
