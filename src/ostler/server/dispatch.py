@@ -10,7 +10,7 @@ again every few seconds, so that a lost hint delays a job and never loses it.
 
 import asyncio
 import contextlib
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Generator, Sequence, Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -24,7 +24,7 @@ from ostler.protocol.problem import problem
 from ostler.protocol.v1.runner_messages import Directive, LeaseRef
 from ostler.scheduling.demand import RunnerFacts, by_pool
 from ostler.server.call import Refusal
-from ostler.server.held_polls import Asked, HeldPoll, HeldPolls, Line, Told
+from ostler.server.held_polls import Asked, Attention, HeldPoll, HeldPolls, Line, Told
 from ostler.server.hub import Hub
 from ostler.server.metrics import Metrics
 from ostler.server.rounds import (
@@ -65,6 +65,7 @@ class Dispatcher:
         self._metrics = metrics
         self._polls = HeldPolls()
         self._gathered = Gathered()
+        self._attentive: dict[str, set[Attention]] = {}
         self._facts: dict[str, RunnerFacts] = {}
         self._loading: dict[str, bool] = {}
         self._doubted: set[str] = set()
@@ -74,6 +75,19 @@ class Dispatcher:
         self._draining = False
         hub.listen(self._hinted)
 
+    @contextlib.contextmanager
+    def attending(self, runner_id: str) -> Generator[Attention]:
+        """Note the hints at a runner between a look at its leases and the wait for a hint."""
+        attention = Attention()
+        self._attentive.setdefault(runner_id, set()).add(attention)
+        try:
+            yield attention
+        finally:
+            others = self._attentive[runner_id]
+            others.remove(attention)
+            if not others:
+                del self._attentive[runner_id]
+
     async def hold(
         self,
         runner_id: str,
@@ -81,6 +95,7 @@ class Dispatcher:
         key: str,
         wait_seconds: float,
         left: asyncio.Future[None] | None = None,
+        attention: Attention | None = None,
     ) -> list[Claimed] | Told:
         """Wait for work for the free slots, or until there is a reason to look at the runner's leases.
 
@@ -91,7 +106,7 @@ class Dispatcher:
             return Told(draining=True, final=True)
         facts = self._facts.get(runner_id) or await self._load_facts(runner_id)
         brief = wait_seconds <= 0
-        if brief and not slots:
+        if (brief and not slots) or (attention is not None and attention.hinted):
             return Told()
         poll = HeldPoll(facts, slots, key, brief=brief)
         self._polls.add(poll)
@@ -289,6 +304,8 @@ class Dispatcher:
         elif kind == "facts":
             self._doubt(identity)
         elif kind == "runner":
+            for attention in self._attentive.get(identity, ()):
+                attention.hinted = True
             poll = self._polls.of(identity)
             if poll is not None:
                 poll.answer(Told())
@@ -300,6 +317,8 @@ class Dispatcher:
                 self._doubt(runner_id)
         if kind == "*":
             self._classes_known = False
+            for attention in (each for attentive in self._attentive.values() for each in attentive):
+                attention.hinted = True
             for poll in self._polls.every():
                 poll.answer(Told())
 

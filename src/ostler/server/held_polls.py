@@ -33,6 +33,15 @@ class Told(NamedTuple):
     final: bool = False
 
 
+class Attention:
+    """Whether a runner was hinted at since somebody began to look at its leases, perhaps too early."""
+
+    __slots__ = ("hinted",)
+
+    def __init__(self) -> None:
+        self.hinted = False
+
+
 class HeldPoll:
     """One runner's poll. A brief one came with a result: one look is taken for it, and nothing is waited for."""
 

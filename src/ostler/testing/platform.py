@@ -78,6 +78,7 @@ class Platform:
         self.blobs: dict[str, bytes] = {}
         self.attempts: dict[str, Attempts] = {}
         self._identities: dict[str, int] = {}
+        self._once_revoked: set[str] = set()
         self._key = MasterKey(bytes(32))
         clock = NodeClock(world.loop)
         random = seeded_random(f"{world.seed}/platform")
@@ -112,7 +113,8 @@ class Platform:
         """Heal everything and wait until all that was promised has happened.
 
         A runner that stays revoked is given a new registration token, as people do: the one that they gave it before
-        they revoked it may have been used too early. Nobody else needs help to return.
+        they revoked it may have been used too early. So is one that was revoked and has left the list since. Nobody
+        else needs help to return.
         """
         repair = self.world.loop.time() + _REPAIR_SECONDS
         self.people.undo([agent.name for agent in self.agents])
@@ -124,7 +126,7 @@ class Platform:
             await asyncio.sleep(_LOOK_SECONDS)
             if self.world.loop.time() > repair:
                 repair += _REPAIR_SECONDS
-                for name in self._revoked():
+                for name in self._kept_out():
                     self._renounce(name)
 
     async def calm(self) -> None:
@@ -213,6 +215,7 @@ class Platform:
 
     def _renounce(self, runner: str) -> None:
         """Give a runner that is to be revoked another registration token."""
+        self._once_revoked.add(runner)
         self._identities[runner] += 1
 
     # What is looked at.
@@ -227,6 +230,10 @@ class Platform:
 
     def _revoked(self) -> list[str]:
         return [facts.name for facts in self.database.read_now(runners.facts) if facts.admission == "revoked"]
+
+    def _kept_out(self) -> list[str]:
+        listed = {facts.name for facts in self.database.read_now(runners.facts)}
+        return self._revoked() + sorted(name for name in self._once_revoked if name not in listed)
 
     def _unsettled(self) -> str:
         views = self.database.read_now(runners.facts)

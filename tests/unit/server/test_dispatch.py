@@ -9,7 +9,9 @@ from sqlalchemy import Connection
 
 from ostler.effects import system_effects
 from ostler.protocol.v1.runner_messages import FinishRequest, LeaseRef
+from ostler.scheduling.demand import RunnerFacts
 from ostler.server.dispatch import Dispatcher
+from ostler.server.held_polls import Told
 from ostler.server.hub import Hub
 from ostler.server.metrics import Metrics
 from ostler.server.rounds import HandedIn, Wishes
@@ -93,3 +95,20 @@ def test_an_unknown_runner_is_told_to_say_hello(wait: float) -> None:
             await dispatcher.hold("rnr_unknown", (), "key-poll", wait)
 
     _play(InlineDatabase(), scene)
+
+
+def test_a_hint_between_the_look_at_leases_and_the_wait_is_not_lost() -> None:
+    async def whole() -> None:
+        hub = Hub()
+        dispatcher = Dispatcher(InlineDatabase(), hub, system_effects(), Metrics())
+        dispatcher._facts["rnr_1"] = RunnerFacts(id="rnr_1", name="one", pool_id="pool")
+        with dispatcher.attending("rnr_1") as attention:
+            hub.publish("runner:rnr_1")
+            async with asyncio.timeout(5):
+                assert await dispatcher.hold("rnr_1", (), "key-poll", 60.0, attention=attention) == Told()
+        with dispatcher.attending("rnr_1") as attention:
+            hub.publish("runner:rnr_2")
+            assert not attention.hinted
+        assert dispatcher._attentive == {}
+
+    asyncio.run(whole())

@@ -111,11 +111,12 @@ class WorkCalls:
     async def _poll(self, runner_id: str, request: ClaimRequest, left: "asyncio.Future[None] | None") -> ClaimReply:
         ends = self._effects.clock.monotonic() + request.wait_ms / 1000
         while True:
-            directives = await self._renewed(runner_id, request)
-            if directives:
-                return ClaimReply(directives=directives)
-            seconds = max(0.0, ends - self._effects.clock.monotonic())
-            outcome = await self._dispatcher.hold(runner_id, request.slots, request.key, seconds, left)
+            with self._dispatcher.attending(runner_id) as attention:
+                directives = await self._renewed(runner_id, request)
+                if directives:
+                    return ClaimReply(directives=directives)
+                seconds = max(0.0, ends - self._effects.clock.monotonic())
+                outcome = await self._dispatcher.hold(runner_id, request.slots, request.key, seconds, left, attention)
             if not isinstance(outcome, Told):
                 return ClaimReply(claims=[self._claim(claimed) for claimed in outcome])
             if outcome.draining:
