@@ -10,6 +10,7 @@ Reply = TypeVar("Reply")
 
 KIB = 1024
 MIB = 1024 * KIB
+GIB = 1024 * MIB
 
 
 class Auth(StrEnum):
@@ -48,7 +49,8 @@ class Endpoint(msgspec.Struct, Generic[Request, Reply], frozen=True, kw_only=Tru
     """One row of the table.
 
     ``request`` and ``reply`` are message types; ``Nothing`` is an empty body, ``Binary`` raw bytes, and ``stream``
-    names the media type of a reply that has no message. ``retryable`` says that a second delivery of the same request
+    names the media type of a reply that has no message. ``streamed`` says that the raw bytes of the request are taken
+    piece by piece, however many they are. ``retryable`` says that a second delivery of the same request
     changes nothing more than the first (it is a read, or it carries an idempotency key or a fence).
     """
 
@@ -64,6 +66,7 @@ class Endpoint(msgspec.Struct, Generic[Request, Reply], frozen=True, kw_only=Tru
     retryable: bool = True
     held: bool = False
     stream: str | None = None
+    streamed: bool = False
     body_limit: int = 1 * MIB
     problems: tuple[str, ...] = ()
 

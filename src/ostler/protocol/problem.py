@@ -101,6 +101,20 @@ PROBLEMS: dict[str, ProblemKind] = {
         409, "This pool admits one process and it is connected", "Allow multiple instances on the pool."
     ),
     "body_too_large": ProblemKind(413, "The body is larger than this call takes", "Send less in one call."),
+    "artifact_exists": ProblemKind(
+        409, "The run already has an artifact of this name", "Choose another name, or overwrite it."
+    ),
+    "cache_exists": ProblemKind(409, "There is an entry with this key", "Use it, or choose a key that says more."),
+    "cache_refused": ProblemKind(403, "This job may not fill a cache", "Run it in a workflow of a repository."),
+    "action_exists": ProblemKind(409, "This action is stored under this ref already", "Replace it with `replace=1`."),
+    "upload_ended": ProblemKind(409, "The upload was finished or given up", "Begin a new one."),
+    "upload_incomplete": ProblemKind(
+        409, "Not all bytes are there", "Put those that are missing, from the offset in `expected`, then finish again."
+    ),
+    "digest_mismatch": ProblemKind(422, "The bytes are not those that were announced", "Put them again, then finish."),
+    "quota_exceeded": ProblemKind(
+        422, "There is no room for this within the limits", "Delete what nobody needs, or ask for a higher limit."
+    ),
     "version_unsupported": ProblemKind(
         426, "This server does not speak the caller's protocol version", "Upgrade the older of the two."
     ),
