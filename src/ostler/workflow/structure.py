@@ -7,6 +7,7 @@ stands, with what that expression may use.
 from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
+from ostler.expr.spelling import nearest
 from ostler.workflow.findings import Finding, Span
 from ostler.workflow.language.scopes import NOWHERE, Scope, joined
 from ostler.workflow.language.shapes import (
@@ -22,7 +23,6 @@ from ostler.workflow.language.shapes import (
     Variants,
 )
 from ostler.workflow.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
-from ostler.workflow.spelling import nearest
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and positions from the top of a file."""
