@@ -66,9 +66,9 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, empty
     if not body:
         say(empty)
         return
-    widths = [max(columns(row[index]) for row in (headings, *body)) for index in range(len(headings))]
+    widths = [max(_width(row[index]) for row in (headings, *body)) for index in range(len(headings))]
     for row in (headings, *body):
-        cells = [cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
         print_line("  ".join(cells).rstrip())
 
 
@@ -95,8 +95,7 @@ def _coloured() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+def _width(text: str) -> int:
     length, inside = 0, False
     for character in text:
         if character == "\x1b":

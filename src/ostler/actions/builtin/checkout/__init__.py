@@ -1,0 +1,1 @@
+"""Checkout: the repository of the workflow, or another one, in the workspace of the job."""
