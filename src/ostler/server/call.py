@@ -86,6 +86,7 @@ class Streaming(NamedTuple):
     media_type: str
     chunks: AsyncGenerator[bytes]
     headers: Mapping[str, str] = {}
+    status: int = 200
 
 
 Handler = Callable[[Call[Any]], Awaitable[object]]

@@ -15,10 +15,12 @@ import msgspec
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
+from ostler.blobs.errors import BlobError
 from ostler.effects import Ids
 from ostler.protocol.endpoint import Binary, Endpoint, NoQuery, Nothing
 from ostler.protocol.problem import Problem, problem
 from ostler.server.authentication import Authentication
+from ostler.server.body import BodyStream, ClientGone, read_body
 from ostler.server.call import CURRENT, Call, Handler, Handlers, Refusal, Streaming
 from ostler.server.metrics import Metrics
 from ostler.store.errors import DatabaseClosed, DatabaseUnavailable, DatabaseUncertain
@@ -31,9 +33,7 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 _JSON = "application/json"
 _PROBLEM = "application/problem+json"
-_DISCARD_SECONDS = 5.0
-_MOST_DIGITS = 20
-_DATABASE_BACK_MS = 1000
+_BACK_MS = 1000
 
 
 class Route(NamedTuple):
@@ -59,12 +59,6 @@ class Absent(NamedTuple):
 
     problem: Problem
     headers: tuple[tuple[bytes, bytes], ...] = ()
-
-
-class ClientGone(Exception):
-    """The caller closed the connection before its request was whole."""
-
-    code = "client_gone"
 
 
 class Router:
@@ -113,12 +107,15 @@ class Router:
             reply = _refused(refusal.problem, request_id)
         except (DatabaseUnavailable, DatabaseUncertain, DatabaseClosed) as error:
             log.warning("database_away", endpoint=route.endpoint.name, request_id=request_id, error=str(error))
-            reply = _refused(problem("unavailable", error.code, retry_after_ms=_DATABASE_BACK_MS), request_id)
+            reply = _refused(problem("unavailable", error.code, retry_after_ms=_BACK_MS), request_id)
+        except BlobError as error:
+            log.warning("blobs_away", endpoint=route.endpoint.name, request_id=request_id, error=str(error))
+            reply = _refused(problem("unavailable", error.code, retry_after_ms=_BACK_MS), request_id)
         except Exception:
             log.exception("call_failed", endpoint=route.endpoint.name, request_id=request_id)
             reply = _refused(problem("internal"), request_id)
         if isinstance(reply, Streaming):
-            self._metrics.count_call(route.endpoint.name, 200)
+            self._metrics.count_call(route.endpoint.name, reply.status)
             await _stream(send, receive, reply, request_id, bare=scope["method"] == "HEAD")
             return
         self._metrics.count_call(route.endpoint.name, reply.status)
@@ -157,8 +154,7 @@ class Router:
         endpoint = route.endpoint
         caller = await self._authentication.caller(endpoint.auth, scope["method"], headers)
         query = _query(endpoint, scope["query_string"])
-        raw = b"" if endpoint.request is Nothing else await _body(receive, headers, endpoint.body_limit)
-        body = _decoded(route, raw)
+        body = await _read(route, headers, receive)
         left = asyncio.ensure_future(_disconnected(receive)) if endpoint.held else None
         call = Call(body, caller, values, query, headers, request_id, left)
         CURRENT.set(call)
@@ -167,6 +163,8 @@ class Router:
         finally:
             if left is not None:
                 left.cancel()
+            if isinstance(body, BodyStream):
+                await body.close()
         if isinstance(result, Streaming):
             return result
         if isinstance(result, Problem):
@@ -206,9 +204,15 @@ def _query(endpoint: Endpoint[Any, Any], raw: bytes) -> msgspec.Struct:
         raise Refusal(problem("query_malformed", str(error))) from error
 
 
-def _decoded(route: Route, raw: bytes) -> object:
+async def _read(route: Route, headers: dict[str, str], receive: Receive) -> object:
     if route.endpoint.request is Nothing:
         return Nothing()
+    if route.endpoint.streamed:
+        return await BodyStream.opened(receive, headers, route.endpoint.body_limit)
+    return _decoded(route, await read_body(receive, headers, route.endpoint.body_limit))
+
+
+def _decoded(route: Route, raw: bytes) -> object:
     if route.decoder is None:
         return Binary(raw)
     if _NUL.search(raw):
@@ -217,38 +221,6 @@ def _decoded(route: Route, raw: bytes) -> object:
         return route.decoder.decode(raw or b"{}")
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise Refusal(problem("body_malformed", str(error))) from error
-
-
-async def _body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
-    declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared.lstrip("0")[:_MOST_DIGITS] or "0") > limit:
-        await _discard(receive)
-        raise Refusal(problem("body_too_large", f"{declared} bytes; the limit is {limit}"))
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > limit:
-            await _discard(receive)
-            raise Refusal(problem("body_too_large", f"more than {limit} bytes"))
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-
-async def _discard(receive: Receive) -> None:
-    """Read what nobody wants, for a while: one closed with data unread is reset, and nobody learns why.
-
-    That is for callers that send everything before they listen; those that send for ever are cut off.
-    """
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_DISCARD_SECONDS):
-            while (await receive()).get("more_body", False):
-                pass
 
 
 _ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
@@ -295,7 +267,7 @@ async def _stream(send: Send, receive: Receive, reply: Streaming, request_id: st
         (b"x-accel-buffering", b"no"),
         *((name.encode(), value.encode()) for name, value in reply.headers.items()),
     ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     if bare:
         await reply.chunks.aclose()
         await send({"type": "http.response.body", "body": b""})

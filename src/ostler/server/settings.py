@@ -5,6 +5,8 @@ from typing import Final
 
 import msgspec
 
+from ostler.domain.storage import StorageRules
+
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that `ostler up` and `ostler server` can be told about the server."""
@@ -18,6 +20,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     json_logs: bool = True
     debug: bool = False
     retention_days: int = 90
+    storage: StorageRules = StorageRules()
 
     @property
     def url(self) -> str:

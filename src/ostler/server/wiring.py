@@ -9,6 +9,9 @@ from ostler.protocol.v1.table import ENDPOINTS
 from ostler.server.application import Application
 from ostler.server.authentication import Authentication
 from ostler.server.calls import job_identity
+from ostler.server.calls.actions import ActionCalls
+from ostler.server.calls.artifacts import ArtifactCalls
+from ostler.server.calls.caches import CacheCalls
 from ostler.server.calls.enrolment import EnrolmentCalls
 from ostler.server.calls.logs import LogCalls
 from ostler.server.calls.pools import PoolCalls
@@ -32,6 +35,8 @@ from ostler.server.pages.wiring import PageParts, site
 from ostler.server.probes import Probes
 from ostler.server.routing import Router
 from ostler.server.settings import ServerSettings
+from ostler.server.storage_upkeep import StorageUpkeep
+from ostler.server.uploads import Uploads
 from ostler.store.database import Database
 from ostler.store.sealing import Sealer
 
@@ -56,8 +61,16 @@ class Control:
         maintenance = Maintenance(
             database, blobs, self.log_store, effects, self.metrics, retention_days=settings.retention_days
         )
+        uploads = Uploads(database, blobs, effects)
+        self.artifacts = ArtifactCalls(database, blobs, uploads, effects, settings.storage)
+        self._storage_calls = (
+            self.artifacts.handlers(),
+            CacheCalls(database, blobs, uploads, effects, settings.storage).handlers(),
+            ActionCalls(database, blobs, effects).handlers(),
+        )
+        upkeep = StorageUpkeep(database, blobs, effects, settings.storage)
         leadership = StoreLeadership(database, effects)
-        self._loops = Loops(maintenance.loops(), leadership, self.hub, effects, self.metrics)
+        self._loops = Loops([*maintenance.loops(), *upkeep.loops()], leadership, self.hub, effects, self.metrics)
         self._dispatching: asyncio.Task[None] | None = None
         self.started = asyncio.Event()
         sealer = AesSealer(key, effects.random)
@@ -87,6 +100,7 @@ class Control:
             self.tokens.handlers(),
             RepositoryCalls(database, sealer, effects, self.settings.url).handlers(),
             job_identity.handlers(),
+            *self._storage_calls,
         )
         router = Router(parts, self.authentication, effects.ids, self.metrics)
         unserved = {endpoint.name for endpoint in ENDPOINTS} - router.names()

@@ -37,6 +37,10 @@ class Exchange:
         self.started: asyncio.Future[tuple[int, dict[str, str]]] = asyncio.get_running_loop().create_future()
         self.pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
 
+    def cut(self) -> None:
+        """Let the connection end before the last piece of the body."""
+        self._incoming[-1] = {"type": "http.disconnect"}
+
     async def receive(self) -> Message:
         if self._incoming:
             return self._incoming.pop(0)
@@ -72,6 +76,13 @@ class AsgiClient:
         while not exchange.pieces.empty():
             pieces.append(exchange.pieces.get_nowait() or b"")
         return Reply(status, sent, b"".join(pieces))
+
+    async def broken(self, method: str, target: str, *body: bytes, headers: Mapping[str, str]) -> None:
+        """Send the beginning of a request, and go away."""
+        exchange = Exchange([*body, b""])
+        exchange.cut()
+        await self._application(_scope(method, target, headers), exchange.receive, exchange.send)
+        assert not exchange.started.done()
 
     @asynccontextmanager
     async def stream(self, target: str, headers: Mapping[str, str]) -> AsyncGenerator[Exchange]:

@@ -1,7 +1,8 @@
 """A control plane in this process, with a clock that tests move, people, pools and runners."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -11,15 +12,18 @@ from joserfc import jwt
 from joserfc.jwk import OKPKey
 
 from ostler.blobs.memory import MemoryBlobs
+from ostler.domain.storage import StorageRules
 from ostler.effects import Effects, Micros, SortableIds, seeded_random
 from ostler.logs.writer import LogWriter
 from ostler.protocol.v1.fleet_messages import CreateTokenRequest
 from ostler.server.keys import MasterKey
 from ostler.server.maintenance import Maintenance
 from ostler.server.settings import ServerSettings
+from ostler.server.storage_upkeep import StorageUpkeep
 from ostler.server.wiring import Control
 from ostler.store import sign_in
 from ostler.store.database import Database
+from ostler.testing.asgi import Lifespan
 from tests.contract.server.asgi_client import AsgiClient, Reply
 
 SECOND = 1_000_000
@@ -50,10 +54,31 @@ class Installation:
         self.blobs = MemoryBlobs()
         settings = ServerSettings(database="", blobs="")
         self.control = Control(settings, MasterKey(bytes(range(32))), database, self.blobs, self.effects)
+        self.upkeep: StorageUpkeep = StorageUpkeep(database, self.blobs, self.effects, settings.storage)
         self.client = AsgiClient(self.control.application)
         self.maintenance = Maintenance(
             database, self.blobs, self.control.log_store, self.effects, self.control.metrics, retention_days=90
         )
+
+    @asynccontextmanager
+    async def ruled(self, rules: StorageRules) -> AsyncGenerator[None]:
+        """Let other rules of storage apply: another replica takes over."""
+        kept = self.control, self.client, self.upkeep
+        settings = msgspec.structs.replace(self.control.settings, storage=rules)
+        self.control = Control(settings, MasterKey(bytes(range(32))), self.database, self.blobs, self.effects)
+        self.client = AsgiClient(self.control.application)
+        self.upkeep = StorageUpkeep(self.database, self.blobs, self.effects, rules)
+        lifespan = Lifespan(self.control.application)
+        await lifespan.startup()
+        try:
+            yield
+        finally:
+            await lifespan.shutdown()
+            self.control, self.client, self.upkeep = kept
+
+    async def blob_keys(self, prefix: str) -> list[str]:
+        """The keys of what is stored."""
+        return [blob.key async for page in self.blobs.list(prefix) for blob in page]
 
     async def user(self, role: str = "owner", name: str = "ada") -> "Caller":
         """A person of that role, with an API token."""

@@ -1,5 +1,7 @@
 """A real server over SQLite with a person, two runners, a run and a pool in it."""
 
+import gzip
+import hashlib
 import re
 import signal
 import sys
@@ -77,6 +79,7 @@ def _furnished(url: str, code: str, directory: Path) -> World:
             "runner": "spare",
             "runner_id": runner[0],
             "token_id": token["token"]["id"],
+            **_kept(client, job),
         }
     return World(url, user, runner[1], job, existing)
 
@@ -106,6 +109,18 @@ def _started(client: httpx2.Client, access_token: str) -> str:
     claim = _posted(client, "/agent/v1/claims", poll, headers)["claims"][0]
     start = {"job_id": claim["job_id"], "fence": claim["fence"], "key": "start-first"}
     return _posted(client, "/agent/v1/starts", start, headers)["job_token"]
+
+
+def _kept(client: httpx2.Client, job_token: str) -> dict[str, str]:
+    """An artifact and an action, and a cache entry that does not exist: the job belongs to no repository."""
+    headers = {"authorization": f"Bearer {job_token}"}
+    artifact_id = _posted(client, "/job/v1/artifacts", {"name": "report"}, headers)["id"]
+    client.put(f"/job/v1/artifacts/{artifact_id}/content", content=b"hello", headers=headers).raise_for_status()
+    finish = {"size": 5, "digest": f"sha256:{hashlib.sha256(b'hello').hexdigest()}"}
+    _posted(client, f"/job/v1/artifacts/{artifact_id}/finish", finish, headers)
+    tree = gzip.compress(b"")
+    action = client.put("/api/v1/actions/acme/hello", params={"ref": "v1"}, content=tree).raise_for_status().json()
+    return {"artifact_id": artifact_id, "cache_id": "cache_none", "action_id": action["id"], "owner": "acme"}
 
 
 def _posted(

@@ -5,14 +5,8 @@ from typing import Any, cast
 
 from ostler.protocol.endpoint import MIB, Auth, Binary, Endpoint, Nothing
 from ostler.protocol.problem import FENCED, LABELS
-from ostler.protocol.v1 import (
-    fleet_messages as fleet,
-    job_table,
-    repository_table,
-    run_messages as runs,
-    runner_messages as runner,
-    simple_table,
-)
+from ostler.protocol.v1 import fleet_messages as fleet, run_messages as runs, runner_messages as runner
+from ostler.protocol.v1.noun_tables import NOUN_TABLES
 
 # The agent protocol.
 
@@ -387,7 +381,5 @@ def _rows(*namespaces: Mapping[str, object]) -> tuple[Endpoint[Any, Any], ...]:
     return tuple(sorted(found, key=lambda row: (row.path, row.method)))
 
 
-ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(
-    globals(), vars(job_table), vars(repository_table), vars(simple_table)
-)
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = _rows(globals(), *map(vars, NOUN_TABLES))
 """The table itself, in the order of the paths."""
