@@ -21,6 +21,7 @@ from ostler.agent.spool_reader import SpoolReader
 from ostler.agent.supervision import JobOrder, JobResult, StepEvent, Supervisor
 from ostler.agent.supervisor_link import SupervisorLink
 
+PLAIN, WORKFLOW = "ostler.agent.supervisor", "ostler.agent.workflow_supervisor"
 _HANDOVER = 3
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _REACH_SECONDS, _REACH_ROUNDS = 0.02, 500
@@ -131,8 +132,9 @@ class LocalSupervisor:
 class _Process:
     """A supervisor process that this agent started: idle, or busy with one attempt at a time."""
 
-    def __init__(self, owner: "LocalSupervisors", pid: int, connected: socket.socket) -> None:
+    def __init__(self, owner: "LocalSupervisors", pid: int, connected: socket.socket, kind: str) -> None:
         self.pid = pid
+        self.kind = kind
         self.attempt: LocalSupervisor | None = None
         self._owner = owner
         self.link = SupervisorLink(connected, self._received, self._ended)
@@ -157,11 +159,13 @@ class _Process:
 
 
 class LocalSupervisors:
-    """See ``supervision.Supervisors``. ``slots`` is how many idle processes are kept ready."""
+    """See ``supervision.Supervisors``. ``slots`` is how many idle processes are kept ready, of the kinds used last."""
 
-    def __init__(self, root: Path, slots: int = 1) -> None:
+    def __init__(self, root: Path, slots: int = 1, kind: str = PLAIN) -> None:
         self._root = root
         self._slots = slots
+        self._kinds = [kind] * slots
+        """What the last jobs asked for, the latest last: the next ones will probably be alike."""
         self._idle: list[_Process] = []
         self._busy: list[_Process] = []
         self._followed: dict[tuple[str, int], LocalSupervisor] = {}
@@ -173,8 +177,16 @@ class LocalSupervisors:
     def warm_up(self) -> None:
         """Have one supervisor for each slot. One that dies idle is not replaced before the next job needs it."""
         self._warm = True
-        while len(self._idle) + len(self._busy) < self._slots and not self._closed:
-            self._idle.append(self._start())
+        if self._closed:
+            return
+        there = [process.kind for process in (*self._idle, *self._busy)]
+        for kind in set(self._kinds):
+            for _ in range(self._kinds.count(kind) - there.count(kind)):
+                self._idle.append(self._start(kind))
+        spare = len(self._idle) + len(self._busy) - self._slots
+        for process in [one for one in self._idle if one.kind not in self._kinds][: max(0, spare)]:
+            process.link.close()  # it ends when its agent hangs up
+            self.ended(process)
 
     async def launch(self, order: JobOrder) -> Supervisor:
         directory = AttemptDirectory(self._root, order.job_id, order.fence)
@@ -184,7 +196,9 @@ class LocalSupervisors:
             raise SupervisorError(f"attempt {directory.path.name} was launched before") from reason
         except OSError as reason:
             raise SupervisorError(f"no directory for the attempt: {reason}") from reason
-        attempt = await self._hand_over(directory, order)
+        kind = WORKFLOW if order.program is not None else PLAIN
+        self._kinds = [*self._kinds, kind][-self._slots :]
+        attempt = await self._hand_over(directory, order, kind)
         self._followed[order.job_id, order.fence] = attempt
         asyncio.get_running_loop().call_soon(self.warm_up)
         return attempt
@@ -253,11 +267,16 @@ class LocalSupervisors:
                 processes.remove(process)
         self._reap(process.pid)
 
-    async def _hand_over(self, directory: AttemptDirectory, order: JobOrder) -> LocalSupervisor:
+    async def _hand_over(self, directory: AttemptDirectory, order: JobOrder, kind: str) -> LocalSupervisor:
         """Give the job to an idle process, or to a new one if that one was just about to end."""
         while True:
-            fresh = not self._idle
-            process = self._start() if fresh else self._idle.pop()
+            ready = [one for one in self._idle if one.kind == kind]
+            fresh = not ready
+            if fresh:
+                process = self._start(kind)
+            else:
+                process = ready[-1]
+                self._idle.remove(process)
             self._busy.append(process)
             attempt = LocalSupervisor(directory)
             process.run(attempt, directory, order)
@@ -271,12 +290,12 @@ class LocalSupervisors:
             else:
                 return attempt
 
-    def _start(self) -> _Process:
+    def _start(self, kind: str) -> _Process:
         ours, theirs = socket.socketpair()
         with theirs:
             pid = os.posix_spawn(
                 sys.executable,
-                [sys.executable, "-E", "-s", "-P", "-m", "ostler.agent.supervisor", str(_HANDOVER)],
+                [sys.executable, "-E", "-s", "-P", "-m", kind, str(_HANDOVER)],
                 {"PATH": os.defpath},
                 file_actions=(
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -285,7 +304,7 @@ class LocalSupervisors:
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), _HANDOVER),
                 ),
             )
-        return _Process(self, pid, ours)
+        return _Process(self, pid, ours, kind)
 
     def _reap(self, pid: int) -> None:
         """Collect an ended process. It hangs up a moment before it ends; if this agent ends first, init collects it."""

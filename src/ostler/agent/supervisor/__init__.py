@@ -5,7 +5,7 @@ must be found even then. So the supervisor owns the job's tree, its log spool an
 watches. It is single-threaded, waits in one ``poll``, and loads next to nothing: no asyncio, no msgspec, no
 ``typing``; memory of every supervisor counts.
 
-Reading order: ``__main__`` (warm-up and hand-over), ``order`` (what it is told), ``directory`` (what it leaves on
+Reading order: ``life`` (warm-up and hand-over), ``order`` (what it is told), ``directory`` (what it leaves on
 disk), ``job`` (the run), ``ladder`` (cancelling), ``spool`` (the log), ``channel`` and ``control`` (the agent's ends),
 ``watch`` (disk), ``removal`` (deleting a hostile tree).
 

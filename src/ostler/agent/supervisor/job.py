@@ -27,11 +27,11 @@ from ostler.executors.values import Command, Exit, Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
     from typing import Any, ParamSpec
 
     from ostler.agent.supervisor.channel import Channel
     from ostler.agent.supervisor.directory import Directory
+    from ostler.agent.supervisor.life import Shutdown
     from ostler.agent.supervisor.order import Order, Step
     from ostler.agent.supervisor.verdict import Verdict
     from ostler.executors.contract import Executor
@@ -47,18 +47,6 @@ _NOT_FOUND, _CANNOT_START = 127, 126
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class Shutdown:
-    """Whether somebody asked this process to end; set from a signal handler, looked at where nothing is half done."""
-
-    __slots__ = ("asked",)
-
-    def __init__(self) -> None:
-        self.asked: bool = False
-
-    def ask(self, _number: int, _frame: FrameType | None) -> None:
-        self.asked = True
-
-
 class JobRun:
     """Everything that is known of the running job."""
 
@@ -71,6 +59,8 @@ class JobRun:
         shutdown: Shutdown,
     ) -> None:
         self._order: Order = order
+        self.attempt: str = order.attempt
+        self.isolation: str = order.isolation
         self._directory: Directory = directory
         self._executor: Executor = executor
         self._ladder: Ladder = Ladder(order.interrupt_grace_ms, order.terminate_grace_ms)
