@@ -29,6 +29,7 @@ COMMANDS: dict[str, Entry] = {
     "variable": Entry("ostler.cli.variable", "Manage the variables of a repository."),
     "token": Entry("ostler.cli.token", "Create and revoke tokens."),
     "login": Entry("ostler.cli.login", "Sign this machine in to a server."),
+    "eval": Entry("ostler.cli.eval", "Evaluate an expression of a workflow."),
     "doctor": Entry("ostler.cli.doctor", "Check the connection to the server and the server itself."),
 }
 

@@ -91,8 +91,8 @@ def _format(arguments: Sequence[Value]) -> str:
 def _argument(digits: str, given: Sequence[str]) -> str:
     digits = digits.lstrip("0") or "0"
     if len(digits) > 3 or int(digits) >= len(given):
-        message = f"the format asks for {{{digits[:20]}}}, but there are {len(given)} values for it"
-        raise WrongArgument(message, expected=f"at most {{{len(given) - 1}}}" if given else "a value for each {n}")
+        most = f"at most {{{len(given) - 1}}}" if given else "values after the format"
+        raise WrongArgument(f"the format asks for {{{digits[:20]}}}, which is not given", expected=most)
     return given[int(digits)]
 
 
