@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from docs.generators import cli, errors, protocol, requirements, settings, states
+from docs.generators import cli, errors, protocol, requirements, settings, states, validate_rules
 
 FOLDER: Final = Path(__file__).parent
 PAGES: Final[dict[str, Callable[[], str]]] = {
@@ -20,6 +20,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "reference/requirements.md": requirements.page,
     "reference/settings.md": settings.page,
     "reference/states.md": states.page,
+    "reference/validate-rules.md": validate_rules.page,
 }
 
 

@@ -17,6 +17,7 @@ class _OutputClosed(Exception):
 
 COMMANDS: dict[str, Entry] = {
     "up": Entry("ostler.cli.up", "Start everything on this machine: server, pages and runners."),
+    "validate": Entry("ostler.cli.validate", "Check workflows and actions."),
     "server": Entry("ostler.cli.server", "Run a control plane replica."),
     "agent": Entry("ostler.cli.agent", "Configure, run and diagnose a runner."),
     "job": Entry("ostler.cli.job", "Submit and inspect jobs."),

@@ -66,9 +66,9 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, empty
     if not body:
         say(empty)
         return
-    widths = [max(_width(row[index]) for row in (headings, *body)) for index in range(len(headings))]
+    widths = [max(columns(row[index]) for row in (headings, *body)) for index in range(len(headings))]
     for row in (headings, *body):
-        cells = [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)]
         print_line("  ".join(cells).rstrip())
 
 
@@ -95,7 +95,8 @@ def _coloured() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _width(text: str) -> int:
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
     length, inside = 0, False
     for character in text:
         if character == "\x1b":

@@ -61,7 +61,7 @@ def read(path: str, content: bytes) -> Document:
 
 def _decoded(content: bytes) -> str:
     if len(content) > LARGEST:
-        _give_up("file-size", f"the file has {len(content):,} bytes, at most {LARGEST:,} are read", _START)
+        _give_up("file-size", f"the file is too large: at most {LARGEST:,} bytes are read", _START)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

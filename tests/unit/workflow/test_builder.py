@@ -77,7 +77,7 @@ jobs:
 
 def _built(text: str) -> Workflow:
     checked = check_workflow("ci.yml", text)
-    assert checked.findings == ()
+    assert checked.errors == ()
     assert checked.workflow is not None
     return checked.workflow
 

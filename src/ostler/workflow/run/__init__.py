@@ -12,6 +12,6 @@ event (`plan`, `given`), begin it, and tell it what happens (`happenings`); it a
   run has: ``effects = reducer.apply(happening)``, then ``reducer.state()`` and ``reducer.changed()``
 
 and ``reruns.rerun(plan, state, which) -> (state, effects)``, ``display.display(plan, state)``,
-``plan.make_plan(workflow, called, given)``, ``plan.calls(workflow)``, ``concurrency.join`` and ``concurrency.leave``,
-``github.github_context(facts)``, ``inputs.dispatch_inputs``, ``secrets.secret_values``.
+``plan.make_plan(workflow, called, given)``, ``calling.calls(workflow)``, ``concurrency.join`` and
+``concurrency.leave``, ``github.github_context(facts)``, ``inputs.dispatch_inputs``, ``secrets.secret_values``.
 """

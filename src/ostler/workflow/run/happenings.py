@@ -33,7 +33,11 @@ class CancelAsked(msgspec.Struct, frozen=True, omit_defaults=True, tag="cancel_a
 
 
 class GroupGranted(msgspec.Struct, frozen=True, tag="group_granted"):
-    """A holder has its concurrency group for itself. The run itself is the holder with the empty name."""
+    """A holder has its concurrency group for itself.
+
+    Holders are named as the effect names them: the run itself by nothing, a node by its id, and a called workflow by
+    the id of its call with a slash.
+    """
 
     holder: str
 

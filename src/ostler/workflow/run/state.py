@@ -91,6 +91,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One of the causes of ``domain.cause``, where it failed."""
     group: str = ""
     """The concurrency group that it holds or waits for."""
+    inner_group: str = ""
+    """Of a call: the same, of the called workflow itself."""
     inputs: dict[str, Raw] = {}
     """Of a call: what the called workflow was given."""
     fail_fast: bool = True

@@ -1,0 +1,1 @@
+"""The parts of ``ostler validate``: which files are meant, what was found in one, and how it is told."""
