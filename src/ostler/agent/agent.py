@@ -24,7 +24,6 @@ from ostler.agent.parts import AgentParts
 from ostler.agent.polling import Poller
 from ostler.agent.session import Session
 from ostler.agent.slots import Slots
-from ostler.agent.supervision import ActionServices
 from ostler.client.breaker import Breaker
 from ostler.client.caller import Client
 from ostler.client.errors import CircuitOpen, ClientError, ProblemError, ReplyMalformed
@@ -384,7 +383,7 @@ class Agent:
             environment=lambda: self.settings.environment,
             isolation=self.settings.isolation,
             network=self.settings.job_network,
-            services=ActionServices(server=self.settings.service_url),
+            services=self.settings.services,
             chunk_bytes=lambda: self.session.settings.log_chunk_bytes,
             log=self.log,
             work=self,

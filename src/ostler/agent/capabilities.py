@@ -15,7 +15,7 @@ import msgspec
 from ostler.agent.disk import Disk
 
 PATH = "tools.json"
-CAPABILITIES = ("adopt", "cancel", "log_frames", "poll_with_finish", "step_events")
+CAPABILITIES = ("adopt", "cancel", "log_frames", "poll_with_finish", "step_events", "workflows")
 
 _SECONDS = 3.0
 _AT_ONCE = 4

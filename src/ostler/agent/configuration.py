@@ -41,6 +41,10 @@ class Configuration(NamedTuple):
     enabled_workflow_types: tuple[str, ...]
     env_forward_allowlist: tuple[str, ...]
     environment: dict[str, str]
+    action_mirrors: tuple[str, ...]
+    action_cache_directory: str
+    tool_cache_directory: str
+    node: dict[str, str]
     oidc_token_file: str
     organization_name: str
     runner_pool_id: str

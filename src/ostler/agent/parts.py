@@ -12,7 +12,7 @@ from ostler.agent.disk import Disk
 from ostler.agent.logging import Log
 from ostler.agent.machine import Machine
 from ostler.agent.polling import PollRules
-from ostler.agent.supervision import Network, Supervisors
+from ostler.agent.supervision import ActionServices, Network, Supervisors
 from ostler.client.policy import Policy
 from ostler.client.transport import Transport
 from ostler.domain.job import JobKind
@@ -33,6 +33,8 @@ class AgentSettings(NamedTuple):
     job_network: Network = "full"
     environment: Mapping[str, str] = {}
     """What every job gets: allowed host variables and explicit pairs."""
+    services: ActionServices = ActionServices()
+    """What actions of workflows find on this machine."""
     policy: Policy = Policy()
     breaker_failures: int = 2
     breaker_seconds: float = 600.0

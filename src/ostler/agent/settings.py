@@ -131,6 +131,32 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("environment", Form.PAIRS, "", "Variables that every job gets, as NAME=value."),
     Setting(
+        "action_mirrors",
+        Form.LIST,
+        "",
+        "Where actions of workflows are fetched from, the first that has one wins: addresses of git servers with "
+        "`{owner}` and `{repo}`, and folders. The control plane's own store is always asked last.",
+        joins=" ",
+    ),
+    Setting(
+        "action_cache_directory",
+        Form.TEXT,
+        "",
+        "Where fetched actions are kept for later jobs. Empty means below `state_directory`.",
+    ),
+    Setting(
+        "tool_cache_directory",
+        Form.TEXT,
+        "",
+        "RUNNER_TOOL_CACHE: where `setup-` actions find and keep tools. Empty means below `state_directory`.",
+    ),
+    Setting(
+        "node",
+        Form.PAIRS,
+        "",
+        "The programs that run JavaScript actions, as node20=/path/to/node. Others use the `node` on the search path.",
+    ),
+    Setting(
         "oidc_token_file",
         Form.TEXT,
         "",

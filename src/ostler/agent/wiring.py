@@ -19,6 +19,7 @@ from ostler.agent.machine import LocalMachine
 from ostler.agent.parts import AgentParts, AgentSettings
 from ostler.agent.polling import PollRules
 from ostler.agent.program import Program
+from ostler.agent.supervision import ActionServices
 from ostler.client.http_transport import HttpTransport
 from ostler.client.policy import Policy
 from ostler.client.transport import Transport
@@ -79,7 +80,9 @@ def make_agent(
     paths = directories(name, configuration, environment)
     own(paths.state)
     disk = LocalDisk(paths.state)
-    settings = make_settings(name, configuration, token, environment)
+    settings = make_settings(name, configuration, token, environment)._replace(
+        services=action_services(name, configuration, paths)
+    )
     slots = len({kind.slot for kind in settings.job_kinds})
     return Agent(
         AgentParts(
@@ -121,6 +124,18 @@ def make_settings(
         status_seconds=configuration.job_status_loop_interval,
         minimum_free_bytes=configuration.minimum_free_disk,
         single_run=configuration.single_run,
+    )
+
+
+def action_services(name: str, configuration: Configuration, paths: Paths) -> ActionServices:
+    """Return what the actions of workflows find on this machine. Runners of one machine share nothing by themselves."""
+    return ActionServices(
+        runner_name=name,
+        server=configuration.service_url,
+        cache=str(Path(configuration.action_cache_directory or paths.state / "actions").absolute()),
+        mirrors=configuration.action_mirrors,
+        node=configuration.node,
+        tool_cache=str(Path(configuration.tool_cache_directory or paths.state / "tools").absolute()),
     )
 
 

@@ -91,6 +91,9 @@ class JobRun:
     def open(self) -> None:
         """Make the place for the job's processes; a job that cannot have it will fail without running anything."""
         order = self._order
+        if order.program:
+            self._stop(verdicts.configuration("workflows_unsupported", "this supervisor cannot run jobs of workflows"))
+            return
         if order.isolation != self._executor.isolation:
             evidence = f"this runner cannot isolate a job as {order.isolation}"
             self._stop(verdicts.configuration("isolation_unavailable", evidence))

@@ -56,6 +56,7 @@ class Order:
         "limits",
         "log_bytes",
         "network",
+        "program",
         "secrets",
         "steps",
         "terminate_grace_ms",
@@ -67,7 +68,9 @@ class Order:
         self.job_id: str = given["job_id"]
         self.fence: int = given["fence"]
         self.attempt: str = f"{self.job_id}.{self.fence}"
-        self.steps: list[Step] = [Step(one) for one in given["steps"]]
+        self.program: bool = bool(given.get("program"))
+        """Whether it is the job of a workflow, which this kind of supervisor cannot run."""
+        self.steps: list[Step] = [Step(one) for one in given.get("steps", ())]
         self.env: dict[str, str] = given.get("env", {})
         self.secrets: list[str] = given.get("secrets", [])
         self.timeout_ms: int = given.get("timeout_ms", 0)
