@@ -21,7 +21,7 @@ from ostler.workflow.run.matrix import expand
 from ostler.workflow.run.outputs import outputs_of_call, outputs_of_matrix
 from ostler.workflow.run.places import Places
 from ostler.workflow.run.plan import MOST_NODES, Plan, rendered
-from ostler.workflow.run.scopes import Frame, Scopes, cell_id, slot_of, within
+from ostler.workflow.run.scopes import Frame, Scopes, cell_id, new_node, slot_of, within
 from ostler.workflow.run.starting import contexts_of_job, started
 from ostler.workflow.run.state import Node, NodeEvent, NodeState, RunPhase, RunState
 
@@ -57,16 +57,10 @@ class Progress:
         if len(self.book.nodes) + len(scope.graph.jobs) > MOST_NODES:
             raise Misconfigured(f"the run would have more than {MOST_NODES} jobs")
         caller = self.book.nodes[scope_id].name if scope_id else ""
-        for job in scope.graph.jobs.values():
-            node_id = within(scope_id, job.id)
+        for job in scope.graph.jobs:
+            node_id = within(scope_id, job)
             if node_id not in self.book.nodes:
-                parents = tuple(within(scope_id, need) for need in scope.graph.needs[job.id])
-                kind = "matrix" if job.strategy.matrix is not None else "call" if job.uses else "job"
-                name = naming.expected(caller, job, scope.contexts, self.evaluator)
-                node = Node(
-                    id=node_id, kind=kind, name=name, parent=scope_id, parents=parents, attempt=self.run.attempt
-                )
-                self.book.add(node)
+                self.book.add(new_node(scope, job, caller, self.run.attempt, self.evaluator))
 
     def resume(self, scope_id: str) -> None:
         """Let go on whatever can, of the jobs of a workflow."""

@@ -14,8 +14,10 @@ from ostler.workflow.model import Job, Workflow
 from ostler.workflow.run.calling import call_key
 from ostler.workflow.run.effects import Permissions
 from ostler.workflow.run.errors import Misconfigured
+from ostler.workflow.run.evaluation import Evaluator
 from ostler.workflow.run.graph import Graph, graph_of
 from ostler.workflow.run.mentions import spoken_of
+from ostler.workflow.run.naming import expected
 from ostler.workflow.run.permissions import permissions_of
 from ostler.workflow.run.plan import Plan, contexts_of_event
 from ostler.workflow.run.state import Node
@@ -163,6 +165,19 @@ class Scopes:
                 raise Misconfigured(made.reason)
             graph = self._graphs[key] = made
         return graph
+
+
+def new_node(scope: Scope, job_id: str, caller: str, attempt: int, evaluator: Evaluator) -> Node:
+    """Return a job of a scope as it is before anything is decided about it; ``caller`` is the name of the call."""
+    job = scope.graph.jobs[job_id]
+    return Node(
+        id=within(scope.id, job_id),
+        kind="matrix" if job.strategy.matrix is not None else "call" if job.uses else "job",
+        name=expected(caller, job, scope.contexts, evaluator),
+        parent=scope.id,
+        parents=tuple(within(scope.id, need) for need in scope.graph.needs[job_id]),
+        attempt=attempt,
+    )
 
 
 def first_said(written: dict[str, str] | str | None, otherwise: Permissions) -> Permissions:

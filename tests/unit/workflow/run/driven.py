@@ -32,16 +32,16 @@ def workflow_of(text: str, path: str = ".github/workflows/w.yml") -> Workflow:
     return checked.workflow
 
 
-def plan_of(text: str, given: Given = GIVEN, **called: str) -> Plan:
+def plan_of(text: str, /, given: Given = GIVEN, **called: str) -> Plan:
     """Make a plan; the keywords are called workflows, by the names of their files."""
-    plan = refusable_plan(text, given, **called)
+    plan = refusable_plan(text, called, given)
     assert isinstance(plan, Plan), plan
     return plan
 
 
-def refusable_plan(text: str, given: Given = GIVEN, **called: str) -> Plan | Refused:
+def refusable_plan(text: str, called: Mapping[str, str] | None = None, given: Given = GIVEN) -> Plan | Refused:
     """Make a plan, or say why there is none."""
-    others = {f"./{name}.yml": workflow_of(each, f"{name}.yml") for name, each in called.items()}
+    others = {f"./{name}.yml": workflow_of(each, f"{name}.yml") for name, each in (called or {}).items()}
     return make_plan(workflow_of(text), others, given)
 
 
