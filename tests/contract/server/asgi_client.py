@@ -70,7 +70,7 @@ class AsgiClient:
         """Send a request, its body in these pieces, and return the whole reply."""
         exchange = Exchange(list(body) or [b""])
         self.latest = exchange
-        await self._application(_scope(method, target, headers or {}), exchange.receive, exchange.send)
+        await self._application(scope_of(method, target, headers or {}), exchange.receive, exchange.send)
         status, sent = exchange.started.result()
         pieces: list[bytes] = []
         while not exchange.pieces.empty():
@@ -81,14 +81,14 @@ class AsgiClient:
         """Send the beginning of a request, and go away."""
         exchange = Exchange([*body, b""])
         exchange.cut()
-        await self._application(_scope(method, target, headers), exchange.receive, exchange.send)
+        await self._application(scope_of(method, target, headers), exchange.receive, exchange.send)
         assert not exchange.started.done()
 
     @asynccontextmanager
     async def stream(self, target: str, headers: Mapping[str, str]) -> AsyncGenerator[Exchange]:
         """Open a stream; leaving the block is leaving the server."""
         exchange = Exchange([b""])
-        task = asyncio.create_task(self._run(_scope("GET", target, headers), exchange), name=f"stream {target}")
+        task = asyncio.create_task(self._run(scope_of("GET", target, headers), exchange), name=f"stream {target}")
         try:
             yield exchange
         finally:
@@ -99,7 +99,8 @@ class AsgiClient:
         await self._application(scope, exchange.receive, exchange.send)
 
 
-def _scope(method: str, target: str, headers: Mapping[str, str]) -> Scope:
+def scope_of(method: str, target: str, headers: Mapping[str, str]) -> Scope:
+    """A request as a web server hands it over."""
     path, _, query = target.partition("?")
     return {
         "type": "http",

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc import jwt
 from joserfc.jwk import OKPKey
 
+from ostler.blobs import Blobs
 from ostler.blobs.memory import MemoryBlobs
 from ostler.domain.storage import StorageRules
 from ostler.effects import Effects, Micros, SortableIds, seeded_random
@@ -46,12 +47,12 @@ class MovedClock:
 class Installation:
     """See the module. ``started`` and ``stopped`` are its lifespan."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, blobs: Blobs | None = None) -> None:
         random = seeded_random("installation")
         self.clock = MovedClock()
         self.effects = Effects(self.clock, SortableIds(self.clock, random), random)
         self.database = database
-        self.blobs = MemoryBlobs()
+        self.blobs: Blobs = blobs or MemoryBlobs()
         settings = ServerSettings(database="", blobs="")
         self.control = Control(settings, MasterKey(bytes(range(32))), database, self.blobs, self.effects)
         self.upkeep: StorageUpkeep = StorageUpkeep(database, self.blobs, self.effects, settings.storage)
