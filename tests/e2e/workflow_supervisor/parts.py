@@ -1,6 +1,7 @@
 """Jobs of workflows under real supervisors: written as steps of a workflow file, followed to their end."""
 
 import asyncio
+import base64
 import os
 import textwrap
 from pathlib import Path
@@ -119,9 +120,9 @@ async def _ran(root: Path, job: JobOrder, files: dict[str, str]) -> Ran:
 async def launched(owner: LocalSupervisors, root: Path, job: JobOrder, files: dict[str, str]) -> Supervisor:
     """Launch a job whose first step writes the files: its workspace is its own, and empty."""
     if files and job.program is not None:
-        script = "\n".join(
-            f"mkdir -p {Path(name).parent}; cat >{name} <<'THE-END-OF-{index}'\n{text}\nTHE-END-OF-{index}\n"
-            for index, (name, text) in enumerate(files.items())
+        script = "\n".join(  # encoded, because a script is a template and these files are not
+            f"mkdir -p {Path(name).parent}; echo {base64.b64encode(text.encode()).decode()} | base64 -d >{name}"
+            for name, text in files.items()
         )
         first = Step(name="files", run=script)
         job = msgspec.structs.replace(

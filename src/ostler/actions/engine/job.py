@@ -112,7 +112,7 @@ class Job:
         if isinstance(prepared, Refused):
             talk.error(prepared.reason)
             self._failed(news.name, Result("failed", "failed", fault=prepared.code, message=prepared.reason))
-            self._state.halted = True
+            self._state.failed = self._state.halted = True
             self._closed(news, track, Result("failed", "failed"))
             return None
         self._closed(news, track, Result("succeeded", "succeeded"))

@@ -113,7 +113,7 @@ METADATA: Final = Table(
     noun="an action",
     keys={
         "name": Key(FILLED, "What people see.", required=True),
-        "description": Key(TEXT, "What it is for.", required=True),
+        "description": Key(TEXT, "What it is for."),
         "author": Key(TEXT, "Who made it."),
         "inputs": Key(Table(noun="`inputs`", others=either(Null(), _INPUT)), "What callers pass with `with`."),
         "outputs": Key(Table(noun="`outputs`", others=either(Null(), _OUTPUT)), "What callers read from `steps`."),
