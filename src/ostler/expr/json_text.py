@@ -123,7 +123,7 @@ def _refuse_constant(name: str) -> Value:
 def _check_nesting(value: Value) -> None:
     """Go down level by level, looking at collections only."""
     level: list[Value] = [value]
-    for _ in range(MAX_NESTING + 1):
+    for _ in range(MAX_NESTING):
         below: list[Value] = []
         for item in level:
             sort = kind(item)

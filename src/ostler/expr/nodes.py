@@ -9,14 +9,13 @@ from typing import TypeAlias
 
 
 class _Placed:
-    """What every node has; `mentions` is a memory of the evaluator."""
+    """What every node has. Each sets it by itself: a call of ``super`` costs more than all the rest of a node."""
 
     __slots__ = ("end", "mentions", "start")
-
-    def __init__(self, start: int, end: int) -> None:
-        self.start = start
-        self.end = end
-        self.mentions: tuple[tuple[Name, ...], tuple[Call, ...]] | None = None
+    start: int
+    end: int
+    mentions: "tuple[tuple[Name, ...], tuple[Call, ...]] | None"
+    """Remembered once it was asked for."""
 
 
 class Literal(_Placed):
@@ -25,7 +24,7 @@ class Literal(_Placed):
     __slots__ = ("value",)
 
     def __init__(self, value: bool | float | str | None, start: int, end: int) -> None:  # noqa: FBT001 - it is a value
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.value = value
 
 
@@ -35,7 +34,7 @@ class Name(_Placed):
     __slots__ = ("key", "name")
 
     def __init__(self, name: str, start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.name = name
         self.key = name.lower()
 
@@ -46,7 +45,7 @@ class Property(_Placed):
     __slots__ = ("name", "target")
 
     def __init__(self, target: "Node", name: str, start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.target = target
         self.name = name
 
@@ -57,7 +56,7 @@ class Index(_Placed):
     __slots__ = ("index", "target")
 
     def __init__(self, target: "Node", index: "Node", start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.target = target
         self.index = index
 
@@ -68,7 +67,7 @@ class Star(_Placed):
     __slots__ = ("target",)
 
     def __init__(self, target: "Node", start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.target = target
 
 
@@ -78,7 +77,7 @@ class Call(_Placed):
     __slots__ = ("arguments", "key", "name")
 
     def __init__(self, name: str, arguments: "tuple[Node, ...]", start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.name = name
         self.key = name.lower()
         self.arguments = arguments
@@ -90,7 +89,7 @@ class Not(_Placed):
     __slots__ = ("operand",)
 
     def __init__(self, operand: "Node", start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.operand = operand
 
 
@@ -100,7 +99,7 @@ class Binary(_Placed):
     __slots__ = ("left", "operator", "right")
 
     def __init__(self, operator: str, left: "Node", right: "Node", start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.operator = operator
         self.left = left
         self.right = right
@@ -112,7 +111,7 @@ class Logical(_Placed):
     __slots__ = ("operands", "operator")
 
     def __init__(self, operator: str, operands: "tuple[Node, ...]", start: int, end: int) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.mentions = start, end, None
         self.operator = operator
         self.operands = operands
 

@@ -11,8 +11,8 @@ from ostler.expr.nodes import Binary, Call, Index, Literal, Logical, Name, Node,
 
 MAX_DEPTH = 50
 
-_EQUALITY = frozenset(("==", "!="))
-_ORDER = frozenset(("<", "<=", ">", ">="))
+_STRENGTHS = {"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4}
+_LOOSEST, _LOGICAL = 1, 2
 _VALUE = "a value: a literal, a context, a function call or '('"
 _NEXT = "an operator or the end"
 
@@ -51,59 +51,39 @@ class _Parser:
 
     def expression(self) -> Node:
         self.deeper()
-        node = self.disjunction()
+        node = self.operators(_LOOSEST)
         self.depth -= 1
         return node
 
-    def disjunction(self) -> Node:
-        first = self.conjunction()
-        if self.kind != "||":
-            return first
-        self.deeper()
-        operands = [first]
-        while self.kind == "||":
-            self.advance()
-            operands.append(self.conjunction())
-        self.depth -= 1
-        return _logical("||", operands)
-
-    def conjunction(self) -> Node:
-        first = self.equality()
-        if self.kind != "&&":
-            return first
-        self.deeper()
-        operands = [first]
-        while self.kind == "&&":
-            self.advance()
-            operands.append(self.equality())
-        self.depth -= 1
-        return _logical("&&", operands)
-
-    def equality(self) -> Node:
-        left = self.order()
-        while self.kind in _EQUALITY:
-            operator = self.kind
-            self.advance()
-            right = self.order()
-            left = Binary(operator, left, right, left.start, right.end)
+    def operators(self, least: int) -> Node:
+        """Parse operands and the operators between them that bind at least so much."""
+        left = self.negation() if self.kind == "!" else self.access()
+        while (strength := _STRENGTHS.get(self.kind, 0)) >= least:
+            if strength <= _LOGICAL:
+                left = self.chain(left, strength)
+            else:
+                operator = self.kind
+                self.advance()
+                right = self.operators(strength + 1)
+                left = Binary(operator, left, right, left.start, right.end)
         return left
 
-    def order(self) -> Node:
-        left = self.negation()
-        while self.kind in _ORDER:
-            operator = self.kind
+    def chain(self, first: Node, strength: int) -> Logical:
+        """Parse all further operands of the same ``&&`` or ``||``."""
+        self.deeper()
+        operator = self.kind
+        operands = [first]
+        while self.kind == operator:
             self.advance()
-            right = self.negation()
-            left = Binary(operator, left, right, left.start, right.end)
-        return left
+            operands.append(self.operators(strength + 1))
+        self.depth -= 1
+        return _logical(operator, operands)
 
     def negation(self) -> Node:
-        if self.kind != "!":
-            return self.access()
         start = self.token.start
         self.advance()
         self.deeper()
-        operand = self.negation()
+        operand = self.negation() if self.kind == "!" else self.access()
         self.depth -= 1
         return Not(operand, start, operand.end)
 

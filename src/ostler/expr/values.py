@@ -106,8 +106,9 @@ def as_number(value: Value) -> float:
 
 def folded(text: str) -> str:
     """Return a text as it is compared: in capitals, letter by letter: 'ß' and the dotless i stay what they are."""
-    if text.isascii():
-        return text.upper()
+    capitals = text.upper()
+    if len(capitals) == len(text) and _DOTLESS_I not in text:
+        return capitals
     return "".join([_capital(letter) for letter in text])
 
 
@@ -119,8 +120,8 @@ def _capital(letter: str) -> str:
 def equal(left: Value, right: Value) -> bool:
     """``left == right``: different kinds as numbers, strings without case; a collection is equal only to itself."""
     left_kind, right_kind = kind(left), kind(right)
-    if left_kind != right_kind:
-        # Two of a kind remain if neither is a collection, since all the others can become numbers; NaN equals nothing.
+    if left_kind != right_kind or left_kind == NUMBER:
+        # A collection becomes NaN here, which equals nothing.
         return as_number(left) == as_number(right)
     if left_kind == STRING:
         return left == right or folded(cast("str", left)) == folded(cast("str", right))
