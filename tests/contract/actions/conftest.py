@@ -117,3 +117,10 @@ def git_server(tmp_path: Path) -> Iterator[GitServer]:
         pytest.skip(str(missing))
     with server:
         yield server
+
+
+@pytest.fixture(params=["folder"])
+def keeping(request: pytest.FixtureRequest, machine: Machine, tmp_path: Path) -> Machine:
+    """A job whose artifacts and caches are kept, in each way that there is."""
+    machine.with_services(store=str(tmp_path / "store"))
+    return machine

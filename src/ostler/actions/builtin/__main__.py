@@ -9,6 +9,12 @@ from ostler.actions.builtin.invocation import Invocation
 
 PROGRAMS = {
     "checkout": "ostler.actions.builtin.checkout.program",
+    "upload-artifact": "ostler.actions.builtin.upload_artifact",
+    "upload-artifact/merge": "ostler.actions.builtin.merge_artifacts",
+    "download-artifact": "ostler.actions.builtin.download_artifact",
+    "cache": "ostler.actions.builtin.cache",
+    "cache/restore": "ostler.actions.builtin.cache_restore",
+    "cache/save": "ostler.actions.builtin.cache_save",
 }
 _USAGE, _INTERRUPTED = 2, 130
 
