@@ -8,6 +8,7 @@ import click
 
 from ostler.agent.settings import SETTINGS
 from ostler.cli.main import ostler
+from ostler.cli.run import RunGroup
 
 _HEAD = """\
 # Command line
@@ -52,8 +53,9 @@ def page() -> str:
     for name, command in commands():
         lines += [f"{'#' * (name.count(' ') + 1)} {name}", ""]
         lines += [*_prose(command), ""]
-        if not isinstance(command, click.Group):
-            lines += ["```text", _usage(name, command), "```", "", *_parameters(command)]
+        own = command.local() if isinstance(command, RunGroup) else command
+        if not isinstance(own, click.Group):
+            lines += ["```text", _usage(name, own), "```", "", *_parameters(own)]
     return "\n".join(lines).rstrip() + "\n"
 
 

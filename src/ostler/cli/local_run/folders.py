@@ -1,0 +1,55 @@
+"""Where a run on this machine keeps things: logs and artifacts beside the workflow, caches with the person's others."""
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_IGNORED: Final = "# Made by `ostler run`; nothing in these folders belongs into the repository.\n/artifacts/\n/runs/\n"
+_RUNS_KEPT: Final = 20
+
+
+class Folders(NamedTuple):
+    """The folders of one run."""
+
+    home: Path
+    """``.ostler`` of the repository, or a folder of the person's where that cannot be written."""
+    run: Path
+    """Logs of this run."""
+    cache: Path
+    """What later runs find again: actions, caches, tools."""
+    attempts: Path
+    """Where jobs work; away from the repository, so that they find nothing of it that they did not check out."""
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder of the person's caches."""
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path(environment.get("HOME") or Path.home()) / ".cache") / "ostler"
+
+
+def make_folders(root: Path, run_id: str, cache: Path) -> Folders:
+    """Make the folders of a run; old runs are removed."""
+    home = root / ".ostler"
+    try:
+        (home / "runs").mkdir(parents=True, exist_ok=True)
+        if not (home / ".gitignore").exists():
+            (home / ".gitignore").write_text(_IGNORED, encoding="utf-8")
+        writable = os.access(home / "runs", os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        home = cache / "local"
+        (home / "runs").mkdir(parents=True, exist_ok=True, mode=0o700)
+    for old in sorted(path for path in (home / "runs").iterdir() if path.is_dir())[: -(_RUNS_KEPT - 1)]:
+        shutil.rmtree(old, ignore_errors=True)
+    run = home / "runs" / run_id
+    run.mkdir(mode=0o700)
+    return Folders(home=home, run=run, cache=cache, attempts=cache / "attempts" / run_id)
+
+
+def log_file(run: Path, node: str) -> Path:
+    """Return the file for the log of a job."""
+    return run / (re.sub(r"[^A-Za-z0-9_.-]+", "_", node).strip("_") + ".log")

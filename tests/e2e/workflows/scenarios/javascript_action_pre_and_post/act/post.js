@@ -1,0 +1,1 @@
+console.log(`post ${process.env.INPUT_NAME} ${process.env.STATE_kept}`);

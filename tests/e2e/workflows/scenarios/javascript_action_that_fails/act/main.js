@@ -1,0 +1,2 @@
+console.log('::error::it broke');
+process.exitCode = 3;
