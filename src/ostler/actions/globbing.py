@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 _ANY_PARTS = "**"
 _FILE, _DIRECTORY = 1, 2
+_CLASS_OF_ONE = re.compile(r"(?<!\\)\[([^]\\])\]")
 
 
 class GlobInvalid(Exception):
@@ -188,6 +189,7 @@ def _escape(part: str) -> str:
 
 def _literal(part: str) -> str | None:
     """Return the name that a part stands for, or nothing if it holds a wildcard."""
+    part = _CLASS_OF_ONE.sub(lambda match: _escape(match[1]), part)
     text = re.sub(r"\\([*?\[\]\\])", "", part)
     if "*" in text or "?" in text or ("[" in text and _class_end(part, part.find("[")) > 0):
         return None

@@ -40,6 +40,7 @@ def digest(workspace: Path, *names: str) -> str:
         (("**/*.lock", "!**/z.lock"), ("a/x.lock", "a-b/y.lock", "b.lock")),
         (("# a comment\n\n  b.lock  ",), ("b.lock",)),
         (("[!a].lock",), ("b.lock",)),
+        (("[b].lock", "a/x.lock"), ("b.lock", "a/x.lock")),
         (("./b.lock",), ("b.lock",)),
     ],
 )

@@ -38,7 +38,7 @@ _PIECES = (
 TEXTS = strategies.lists(strategies.sampled_from(_PIECES) | strategies.text(max_size=3), max_size=25).map("".join)
 
 
-@settings(max_examples=200)
+@settings(max_examples=1000)
 @given(TEXTS)
 def test_no_text_breaks_the_parser_the_evaluator_or_a_template(text: str) -> None:
     scope = Scope(CONTEXTS, dict.fromkeys(("success", "always", "failure", "cancelled"), lambda _: True))
