@@ -1,4 +1,4 @@
-"""The page of state machines: every table of ``ostler.domain``, as a diagram."""
+"""The page of state machines: every table of ``ostler.domain``, and that of the jobs of workflows, as a diagram."""
 
 import importlib
 import pkgutil
@@ -14,8 +14,9 @@ AnyMachine = Machine[StrEnum, StrEnum]
 
 def machines() -> Iterator[tuple[str, AnyMachine]]:
     """Every machine with the docstring of its module, in the order of the modules' names."""
-    for found in pkgutil.iter_modules(domain.__path__):
-        module = importlib.import_module(f"ostler.domain.{found.name}")
+    names = [f"ostler.domain.{found.name}" for found in pkgutil.iter_modules(domain.__path__)]
+    for name in (*names, "ostler.workflow.run.state"):
+        module = importlib.import_module(name)
         for value in vars(module).values():
             if isinstance(value, Machine):
                 yield cleandoc(module.__doc__ or ""), value
