@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from docs.generators import cli, errors, protocol, requirements, settings, states, validate_rules
+from docs.generators import cli, errors, protocol, requirements, schemas, settings, states, validate_rules
 
 FOLDER: Final = Path(__file__).parent
 PAGES: Final[dict[str, Callable[[], str]]] = {
+    "reference/action.schema.json": schemas.action,
     "reference/cli.md": cli.page,
     "reference/errors.md": errors.page,
     "reference/protocol.md": protocol.page,
@@ -21,6 +22,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "reference/settings.md": settings.page,
     "reference/states.md": states.page,
     "reference/validate-rules.md": validate_rules.page,
+    "reference/workflow.schema.json": schemas.workflow,
 }
 
 

@@ -22,6 +22,9 @@ DEEPEST: Final = 100
 """Nodes within nodes."""
 MOST_NODES: Final = 500_000
 """Nodes of a file when each alias is written out."""
+_HIDDEN: Final = {0x85: 0xF0085, 0x2028: 0xF2028, 0x2029: 0xF2029}
+"""What ended a line in YAML 1.1 and does so no more, with the private characters that stand for it meanwhile."""
+_SHOWN: Final = {hidden: character for character, hidden in _HIDDEN.items()}
 _START: Final = Span(1, 1, 1, 1)
 _STYLES: Final[dict[str | None, Style]] = {"'": "'", '"': '"', "|": "|", ">": ">"}
 
@@ -67,7 +70,7 @@ def _decoded(content: bytes) -> str:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8")
         _give_up("encoding", "the file is not UTF-8 text", _place(before), "Save it as UTF-8.")
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _control(error: yaml.reader.ReaderError, text: str) -> Finding:
@@ -101,6 +104,8 @@ class _Composer:
 
     def document(self, text: str) -> Node | None:
         """Return the root of the only document."""
+        if not text.isascii():
+            text = text.translate(_HIDDEN)
         events = iter(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
         next(events)
         if not isinstance(next(events), yaml.DocumentStartEvent):
@@ -156,6 +161,8 @@ class _Composer:
 
     def _scalar(self, event: yaml.ScalarEvent) -> ScalarNode:
         text: str = event.value
+        if not text.isascii():
+            text = text.translate(_SHOWN)
         style = _STYLES.get(event.style, "")
         tag: str | None = event.tag
         value = resolved(text) if not style else text

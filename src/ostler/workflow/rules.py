@@ -87,6 +87,7 @@ RULES: Final[dict[str, str]] = {
     "unknown-key": "There is no such key.",
     "unknown-value": "A value is not one of those that are possible.",
     "untrusted-input": "What strangers can write becomes part of a script.",
+    "uses-folder": "A reusable workflow is not in the folder where GitHub looks.",
     "uses-format": "A reference to an action or a workflow is malformed.",
     "uses-short-digest": "A reference names a shortened digest.",
     "uses-unpinned": "A reference names a branch, which can change at any time.",

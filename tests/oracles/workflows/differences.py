@@ -4,7 +4,6 @@ import re
 from typing import Final
 
 BEYOND_THE_PARSER: Final[dict[str, str]] = {
-    "concurrency-deadlock": "GitHub finds it when it runs",
     "concurrency-queue": "documented as an error; the server checks it",
     "container-image": "the parser looks at no container that holds an expression",
     "empty-value": "the server refuses a workflow without events",

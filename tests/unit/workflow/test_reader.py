@@ -38,6 +38,16 @@ def test_a_byte_order_mark_is_no_part_of_the_file() -> None:
     assert root.entries[0].key.text == "on"
 
 
+def test_lines_end_as_in_yaml_1_2() -> None:
+    """A lone return ends one; what only YAML 1.1 took for an end stays in its value."""
+    root = read("ci.yml", "a: 1\rb: 'x\u2028y\u0085z'\r\nc: 3\n".encode()).root
+    assert isinstance(root, MappingNode)
+    assert [entry.key.span.line for entry in root] == [1, 2, 3]
+    text = root.get("b")
+    assert isinstance(text, ScalarNode)
+    assert (text.text, text.value) == ("x\u2028y\u0085z", "x\u2028y\u0085z")
+
+
 def test_an_alias_is_the_same_node() -> None:
     """An alias stands for the value with its anchor, without a copy."""
     root = read("ci.yml", b"a: &x [1]\nb: *x\nc: *x\n").root

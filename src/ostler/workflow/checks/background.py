@@ -14,8 +14,9 @@ def check(sheet: Sheet) -> Iterator[Finding]:
     for job in sheet.jobs:
         before: dict[str, StepPart] = {}
         background = False
+        ids = [step.id.text for step in job.steps if step.id is not None]
         for step in job.steps:
-            yield from _waits(step, before, [other.id.text for other in job.steps if other.id is not None])
+            yield from _waits(step, before, ids)
             yield from _wait_all(step, background=background)
             if step.group is not None and (flag := step.node.get("background")) is not None:
                 message = "a step within `parallel` runs beside the others in any case"

@@ -20,8 +20,8 @@ def check(sheet: Sheet) -> Iterator[Finding]:
         yield from _concurrency(node)
         group = _group(node)
         if node is not None and group and group.lower() == _group(own).lower():
-            message = f"the workflow holds the group {group[:60]!r} already, so this job would wait for itself"
-            yield Finding("concurrency-deadlock", message, node.span, "Choose another group for the job.")
+            message = f"the workflow holds the group {group[:60]!r} already; at GitHub the job would wait for itself"
+            yield Finding("concurrency-deadlock", message, node.span, "Choose another group for the job.", "warning")
 
 
 def _concurrency(node: Node | None) -> Iterator[Finding]:

@@ -33,6 +33,8 @@ class Contexts:
 
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet
+        self._jobs = {job.key.text: job for job in sheet.jobs}
+        self._by_lowered = {job.key.text.lower(): job for job in sheet.jobs}
         self._steps: dict[int, Structure] = {}
         self._fixed: dict[str, Type] = {
             "github": _github(),
@@ -47,7 +49,7 @@ class Contexts:
 
     def get(self, name: str, path: Path) -> Type:
         """Return what a context holds in a place."""
-        job = self._sheet.job_at(path)
+        job = self._jobs.get(str(path[1])) if len(path) > 1 and path[0] == "jobs" else None
         match name:
             case "matrix":
                 return _matrix(self._sheet, job)
@@ -63,10 +65,8 @@ class Contexts:
     def _needs(self, job: JobPart | None) -> Type:
         if job is None:
             return ANY
-        others = {other.key.text.lower(): other for other in self._sheet.jobs}
-        known = {
-            need.text: self._result(others[need.text.lower()]) for need in job.needs if need.text.lower() in others
-        }
+        there = [need.text for need in job.needs if need.text.lower() in self._by_lowered]
+        known = {need: self._result(self._by_lowered[need.lower()]) for need in there}
         fix = f"Add it to `needs` of {job.key.text!r}."
         return structure("`needs`", known, None if len(known) == len(job.needs) else ANY, fix=fix)
 

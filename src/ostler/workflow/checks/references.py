@@ -72,15 +72,15 @@ def _workflow(uses: ScalarNode) -> Iterator[Finding]:
         why = "is a file of this repository, which has no version"
     elif not local and (not ref or "@" in ref):
         why = "names no version" if not ref else "holds '@' twice"
-    elif (folder := next((each for each in _FOLDERS if name.startswith(each)), None)) is None:
-        why = "is not below .github/workflows"
-    elif "/" in name.removeprefix(folder):
-        why = "is in a folder below the one for workflows"
-    elif not name.endswith((".yml", ".yaml")) or name.removeprefix(folder) in (".yml", ".yaml"):
+    elif not name.endswith((".yml", ".yaml")) or name.rpartition("/")[2] in (".yml", ".yaml"):
         why = "is not a file that ends with .yml or .yaml"
     if why:
         yield Finding("uses-format", f"{text[:80]!r} {why}", uses.span, _WORKFLOW)
-    elif not local:
+        return
+    if f"{name.rpartition('/')[0]}/" not in _FOLDERS:
+        message = f"{text[:80]!r} is not right below .github/workflows, so GitHub would not find it"
+        yield Finding("uses-folder", message, uses.span, _WORKFLOW, "warning")
+    if not local:
         yield from _ref(uses, ref)
 
 

@@ -55,11 +55,6 @@ class JobPart(NamedTuple):
     needs: tuple[ScalarNode, ...]
     steps: tuple[StepPart, ...]
 
-    @property
-    def path(self) -> Path:
-        """Return where the job stands."""
-        return ("jobs", self.key.text)
-
 
 class Sheet(NamedTuple):
     """One file. ``files`` is None where nothing is known of the repository that the file belongs to."""
@@ -73,12 +68,6 @@ class Sheet(NamedTuple):
     steps: tuple[StepPart, ...]
     """Of all jobs, or of a composite action."""
     files: Files | None
-
-    def job_at(self, path: Path) -> JobPart | None:
-        """Return the job that a place belongs to."""
-        if len(path) < 2 or path[0] != "jobs":
-            return None
-        return next((job for job in self.jobs if job.key.text == path[1]), None)
 
 
 def sheet(
