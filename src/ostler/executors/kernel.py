@@ -18,6 +18,8 @@ _CLONE_VFORK = 0x4000
 _CLONE_INTO_CGROUP = 0x2_0000_0000
 _CLONE_ARGUMENTS = struct.Struct("=11Q")
 _SIGCHLD = 17
+_LIBC = ctypes.PyDLL(None)
+"""Made once: each time costs more than the call."""
 
 
 def become_subreaper() -> bool:
@@ -39,7 +41,7 @@ def fork_into(cgroup: int) -> tuple[int, bool]:
     """
     if sys.platform == "linux" and cgroup >= 0:
         arguments = _CLONE_ARGUMENTS.pack(_CLONE_VFORK | _CLONE_INTO_CGROUP, 0, 0, 0, _SIGCHLD, 0, 0, 0, 0, 0, cgroup)
-        pid = ctypes.PyDLL(None).syscall(_SYS_CLONE3, arguments, len(arguments))
+        pid = _LIBC.syscall(_SYS_CLONE3, arguments, len(arguments))
         if pid >= 0:
             return pid, True
     return os.fork(), False

@@ -76,7 +76,7 @@ class Frame:
             }
         self.own_env: dict[str, str] = {}
         self.env: dict[str, str] = {**track.environment.values, **place.env}
-        self.view = View(job, place, self.env, self.github, main)
+        self.view = View(job, place, self.env, self.github, main=main)
         self.conversation = Conversation(job, track, self.env, state)
         self.ending: Ending | None = None
 

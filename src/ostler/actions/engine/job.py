@@ -359,7 +359,7 @@ def _name(news: StepNews, frame: Frame, masked: Callable[[str], str]) -> str:
     if news.program_step < 0 or "${{" not in news.name:
         return masked(news.name)
     try:
-        return masked(text("name", whole_name(frame.step), frame.view.scope()))[:_LONGEST_NAME] or news.name
+        return masked(text("name", whole_name(frame.step), frame.view.plain()))[:_LONGEST_NAME] or news.name
     except BadTemplate:
         return masked(news.name)
 

@@ -80,7 +80,7 @@ def find_node(job: JobState, using: str) -> str:
 
 def action_inputs(frame: Frame, call: Call) -> dict[str, str]:
     """Return the inputs of an action: what ``with`` says, then the defaults of the rest."""
-    scope = frame.view.scope()
+    scope = frame.view.plain()
     inputs = variables("with", frame.step.with_, scope)
     known = {name.lower(): one for name, one in call.action.inputs.items()}
     for name in inputs:

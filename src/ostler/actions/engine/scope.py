@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ostler.actions.engine.environment import JobEnvironment
 from ostler.actions.engine.machine import Machine
 from ostler.actions.engine.matchers import Matchers
+from ostler.actions.hashing import hash_files_below
 from ostler.expr.evaluation import Function, Scope
 from ostler.expr.values import CaseSensitive, Value, as_text
 from ostler.protocol.v1.program import JobProgram, Step
@@ -73,6 +74,7 @@ class JobState:
             "environment": "self-hosted",
             **({"debug": "1"} if self.runner_debug else {}),
         }
+        self.hash_files = hash_files_below(layout.workspace, layout.home)
         token = self.secrets.get(JOB_SECRET_TOKEN) or as_text(_value(program.github.get("token")))
         self.github: dict[str, Value] = {
             "api_url": "https://api.github.com",
@@ -160,24 +162,44 @@ class Place:
         return self.action is not None
 
 
-class View(NamedTuple):
-    """What one step sees."""
+class View:
+    """What one step sees. ``env`` may not change after the first look at anything but conditions."""
 
-    job: JobState
-    place: Place
-    env: Mapping[str, str]
-    github: Mapping[str, Value]
-    """What it has instead of the job's: its name, its files."""
-    main: bool = True
-    """Whether it runs between the others; what runs before or after asks for the status of the job."""
+    def __init__(
+        self,
+        job: JobState,
+        place: Place,
+        env: Mapping[str, str],
+        github: Mapping[str, Value],
+        *,
+        main: bool = True,
+    ) -> None:
+        self.job = job
+        self.place = place
+        self._env = env
+        self._github = github
+        """What it has instead of the job's: its name, its files."""
+        self._main = main
+        """Whether it runs between the others; what runs before or after asks for the status of the job."""
+        self._seen: Scope | None = None
+
+    def all_is_well(self) -> bool:
+        """What a step without a condition asks."""
+        return not self._failed and not self.job.cancelled
+
+    def plain(self) -> Scope:
+        """Return what most keys of a step see, the same for all of them."""
+        if self._seen is None:
+            self._seen = self.scope()
+        return self._seen
 
     def scope(self, *, status: bool = False, secrets: bool = True, hashes: bool = True) -> Scope:
-        """Return the contexts and functions for one of its keys."""
+        """Return the contexts and functions for one of its keys, as they are now."""
         job, place = self.job, self.place
         program = job.program
         contexts: dict[str, Value] = {
-            "github": {**job.github, **self.github},
-            "env": CaseSensitive(self.env),
+            "github": {**job.github, **self._github},
+            "env": CaseSensitive(self._env),
             "job": job.job_context(),
             "steps": place.steps,
             "runner": job.runner,
@@ -192,14 +214,17 @@ class View(NamedTuple):
             }
             if secrets:
                 contexts["secrets"] = {**job.secrets, JOB_SECRET_TOKEN: job.github["token"]}
-        functions: dict[str, Function] = {}
+        functions: dict[str, Function] = {"hashfiles": job.hash_files} if hashes else {}
         if status:
             functions |= self._status()
         return Scope(contexts, functions)
 
+    @property
+    def _failed(self) -> bool:
+        return self.place.failed if self.place.embedded and self._main else self.job.failed
+
     def _status(self) -> dict[str, Function]:
-        job, place = self.job, self.place
-        failed = place.failed if place.embedded and self.main else job.failed
+        job, failed = self.job, self._failed
 
         def plain(answer: bool) -> Function:  # noqa: FBT001 - the answer of a function
             return lambda _: answer

@@ -14,7 +14,7 @@ _CYAN, _PLAIN = "\x1b[36;1m", "\x1b[0m"
 async def run_script(frame: Frame) -> Outcome:
     """Write the script, say what runs, run it."""
     step, job = frame.step, frame.job
-    scope = frame.view.scope()
+    scope = frame.view.plain()
     defaults = job.program.defaults
     embedded = frame.place.embedded
     script = text("run", step.run or "", scope)

@@ -113,6 +113,8 @@ class Steps:
         """Return the condition as a question that may be asked again; a mistake in it is raised here and now."""
 
         def wanted() -> bool:
+            if not written.strip():
+                return frame.view.all_is_well()
             return holds(written, frame.view.scope(status=True, secrets=False))
 
         wanted()
@@ -131,7 +133,7 @@ class Steps:
         message = fault = ""
         minutes = 0.0
         try:
-            minutes = number("timeout-minutes", step.timeout_minutes, frame.view.scope())
+            minutes = number("timeout-minutes", step.timeout_minutes, frame.view.plain())
             if minutes > 0 and not frame.place.embedded:
                 job.machine.limit(track.leash, max(1, round(minutes * _MINUTE_MS)))
             outcome = await work()
