@@ -19,6 +19,7 @@ from ostler.protocol.v1.table import GET_JOB, GET_RUN, LOG_FOLLOW
 
 _LOOK_SECONDS = 2.0
 _SETTLE_SECONDS = 0.05
+_FOLLOW_SECONDS = 0.25
 _PATIENCE_SECONDS = 600.0
 """As long as a runner may be away from the server without losing its job: whoever watches it waits as long."""
 ENDED = (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
@@ -74,6 +75,8 @@ def _moment(micros: int) -> str:
 
 async def follow_run(client: Client, run: RunView, *, as_json: bool) -> int:
     """Show the run's log until it ends and return its exit code."""
+    if run.of_workflow:
+        return await _follow_workflow(client, run, as_json=as_json)
     job = run.jobs[0]
     waiting = asyncio.create_task(_say_why(client, job.id))
     try:
@@ -90,6 +93,32 @@ async def follow_run(client: Client, run: RunView, *, as_json: bool) -> int:
     else:
         say_end(ended)
     return run_exit_code(ended)
+
+
+async def _follow_workflow(client: Client, run: RunView, *, as_json: bool) -> int:
+    """Show the logs of a workflow's jobs one after the other, in the order in which they are seen to begin."""
+    shown: set[str] = set()
+    said: set[str] = set()
+    while True:
+        begun = [job for job in run.jobs if job.id not in shown and job.attempts and job.started_at is not None]
+        for job in begun:
+            shown.add(job.id)
+            output.say(f"── {output.shown(job.name)} on {job.runner_name}")
+            await follow_events(client, job.id, LinePrinter(), quiet=as_json)
+        if not begun and run.state in ENDED:
+            break
+        for job in run.jobs:
+            if job.waiting is not None and job.waiting.code != "queued" and (job.id not in said):
+                said.add(job.id)
+                output.say(f"{output.shown(job.name)} is waiting: {job.waiting.sentence}")
+        if not begun:
+            await asyncio.sleep(_FOLLOW_SECONDS)
+        run = await _present(client, run.id)
+    if as_json:
+        output.print_json(run)
+    else:
+        say_end(run)
+    return run_exit_code(run)
 
 
 async def follow_events(
@@ -116,6 +145,15 @@ async def follow_events(
 
 async def settled(client: Client, run_id: str) -> RunView:
     """Return the run once it has ended; its log may be complete a moment before its state is."""
+    while True:
+        run = await _present(client, run_id)
+        if run.state in ENDED:
+            return run
+        await asyncio.sleep(_FOLLOW_SECONDS if run.of_workflow else _SETTLE_SECONDS)
+
+
+async def _present(client: Client, run_id: str) -> RunView:
+    """Return the run as it is now, or as it is when the server is back."""
     outage, lost = _Outage(), 0.0
     while True:
         try:
@@ -127,11 +165,8 @@ async def settled(client: Client, run_id: str) -> RunView:
             outage.begin(error)
             await asyncio.sleep(_LOOK_SECONDS)
             continue
-        lost = 0.0
         outage.end()
-        if run.state in ENDED:
-            return run
-        await asyncio.sleep(_SETTLE_SECONDS)
+        return run
 
 
 class _Outage:
@@ -153,10 +188,11 @@ class _Outage:
 
 def say_end(run: RunView) -> None:
     """Tell how the run ended."""
-    job = run.jobs[0]
     took = output.span(run.finished_at - run.started_at) if run.finished_at and run.started_at else "no time"
     said = f"run {run.id} {run.state.value} after {took}"
-    if job.failure is not None:
+    job = next((each for each in run.jobs if each.failure is not None), None)
+    if job is not None and job.failure is not None:
+        said += f": job {output.shown(job.name)}" if run.of_workflow else ""
         detail = f" ({job.failure.detail})" if job.failure.detail else ""
         said += f": {job.failure.cause.value}{detail}"
         if job.failure.evidence:

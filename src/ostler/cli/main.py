@@ -26,6 +26,7 @@ COMMANDS: dict[str, Entry] = {
     "pool": Entry("ostler.cli.pool", "Manage pools."),
     "runner": Entry("ostler.cli.runner", "List, view, pause and drain runners."),
     "repository": Entry("ostler.cli.repository", "Connect the repositories whose workflows this server runs."),
+    "workflow": Entry("ostler.cli.workflow", "List the workflows of a repository and run them."),
     "secret": Entry("ostler.cli.secret", "Manage the secrets of a repository."),
     "variable": Entry("ostler.cli.variable", "Manage the variables of a repository."),
     "token": Entry("ostler.cli.token", "Create and revoke tokens."),

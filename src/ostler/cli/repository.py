@@ -9,8 +9,10 @@ import msgspec
 from ostler.cli import output
 from ostler.cli.connection import with_client
 from ostler.cli.options import json_option
+from ostler.cli.post_receive import POST_RECEIVE
 from ostler.domain.repository import FORGES
 from ostler.effects import system_effects
+from ostler.protocol.v1.program import Raw
 from ostler.protocol.v1.repository_messages import (
     CreateRepositoryRequest,
     RepositoryView,
@@ -21,8 +23,11 @@ from ostler.protocol.v1.repository_table import (
     DELETE_REPOSITORY,
     GET_REPOSITORY,
     LIST_REPOSITORIES,
+    REPOSITORY_HOOK,
     UPDATE_REPOSITORY,
 )
+from ostler.protocol.v1.workflow_messages import RepositoryDispatchRequest
+from ostler.protocol.v1.workflow_table import DISPATCH_REPOSITORY, LIST_TRIGGERS, SYNC_REPOSITORY
 
 
 class Settings(TypedDict):
@@ -142,6 +147,77 @@ def remove(*, name: str) -> None:
     """Disconnect a repository none of whose runs is open."""
     with_client(lambda client: client.call(DELETE_REPOSITORY, repository=name))
     output.say(f"repository {name} disconnected")
+
+
+@repository.command()
+@click.argument("name")
+@json_option
+def sync(*, name: str, as_json: bool) -> None:
+    """Read the workflows of the default branch again."""
+    reply = with_client(lambda client: client.call(SYNC_REPOSITORY, repository=name))
+    if as_json:
+        output.print_json(reply)
+        return
+    present = [item for item in reply.workflows if item.present]
+    output.say(f"repository {name} has {output.count(len(present), 'workflow')}")
+    for item in present:
+        output.print_line(f"{item.path}  {output.shown(item.fault)}".rstrip())
+
+
+@repository.command()
+@click.argument("name")
+@click.option("--script", is_flag=True, help="Print the post-receive hook of a plain git server instead.")
+@json_option
+def hook(*, name: str, script: bool, as_json: bool) -> None:
+    """Show what a forge is to be told, or the hook for a server without one. Either holds the secret."""
+    reply = with_client(lambda client: client.call(REPOSITORY_HOOK, repository=name))
+    if as_json:
+        output.print_json(reply)
+    elif script or reply.forge == "git":
+        output.print_line(POST_RECEIVE.replace("@URL@", reply.url).replace("@SECRET@", reply.secret).rstrip())
+        output.say("put it into hooks/post-receive of the bare repository and make it executable")
+    else:
+        output.print_line(f"address  {reply.url}")
+        output.print_line(f"secret   {reply.secret}")
+        output.say("choose JSON as the content type, and pushes, pull requests, tags and releases as the events")
+
+
+@repository.command()
+@click.argument("name")
+@json_option
+def events(*, name: str, as_json: bool) -> None:
+    """List what happened last to a repository, and what became of it."""
+    reply = with_client(lambda client: client.call(LIST_TRIGGERS, repository=name))
+    if as_json:
+        output.print_json(reply)
+        return
+    now = system_effects().clock.now()
+    rows = [
+        (output.ago(item.created_at, now), item.event, item.source, item.actor or "-", output.shown(item.outcome, 100))
+        for item in reply.triggers
+    ]
+    output.print_table(("WHEN", "EVENT", "TOLD BY", "ACTOR", "OUTCOME"), rows, empty="nothing happened yet")
+
+
+@repository.command()
+@click.argument("name")
+@click.argument("event_type")
+@click.option("--payload", default="{}", help="The client payload: a JSON object.")
+@json_option
+def dispatch(*, name: str, event_type: str, payload: str, as_json: bool) -> None:
+    """Tell a repository of an event of your own (`on: repository_dispatch`)."""
+    try:
+        content = msgspec.json.decode(payload.encode(), type=dict[str, Raw])
+    except msgspec.DecodeError as error:
+        raise click.UsageError(f"--payload: {error}") from error
+    request = RepositoryDispatchRequest(event_type, content)
+    reply = with_client(lambda client: client.call(DISPATCH_REPOSITORY, request=request, repository=name))
+    if as_json:
+        output.print_json(reply)
+        return
+    for run_id in reply.run_ids:
+        output.print_line(run_id)
+    output.say(reply.outcome)
 
 
 def _values(given: Settings) -> dict[str, object]:

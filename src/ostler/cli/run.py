@@ -10,6 +10,8 @@ _VERBS = {
     "watch": Entry("ostler.cli.runs", "Stay with a run until it ends; exit as its job did."),
     "cancel": Entry("ostler.cli.runs", "Cancel a run."),
     "logs": Entry("ostler.cli.runs", "Print the log of a run."),
+    "rerun": Entry("ostler.cli.workflow_runs", "Run a workflow's run again: all of it, what failed, or from a job on."),
+    "approve": Entry("ostler.cli.workflow_runs", "Let the run of a fork's pull request begin."),
 }
 _LOCAL = "here"
 

@@ -25,6 +25,8 @@ class ServerOptions(TypedDict):
     public_url: str
     key_file: str | None
     retention_days: int
+    git_cache: str | None
+    private_networks: bool
     log_format: str
     debug: bool
 
@@ -48,6 +50,13 @@ class ServerOptions(TypedDict):
     show_default=True,
     help="How long ended runs and their logs are kept.",
 )
+@click.option("--git-cache", type=click.Path(), envvar="OSTLER_GIT_CACHE", help="Where repositories are cached.")
+@click.option(
+    "--private-networks",
+    is_flag=True,
+    envvar="OSTLER_PRIVATE_NETWORKS",
+    help="Repositories and forges may be in private networks and local folders.",
+)
 @click.option("--log-format", type=click.Choice(("json", "console")), default="json", show_default=True)
 @click.option("--debug", is_flag=True, envvar="OSTLER_DEBUG", help="Log more.")
 def server(**given: Unpack[ServerOptions]) -> None:
@@ -64,6 +73,8 @@ def server(**given: Unpack[ServerOptions]) -> None:
         public_url=given["public_url"],
         key_file=Path(given["key_file"]) if given["key_file"] else None,
         retention_days=given["retention_days"],
+        git_cache=Path(given["git_cache"]) if given["git_cache"] else None,
+        private_networks=given["private_networks"],
     )
     uvloop.run(_serve(settings))
 

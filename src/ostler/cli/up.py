@@ -50,6 +50,8 @@ def up(*, data: str | None, port: int, host: str, runners: int, debug: bool) -> 
             host=host,
             port=port,
             key_file=directory / _KEY_FILE,
+            git_cache=directory / "git",
+            private_networks=True,
         )
         uvloop.run(_Installation(settings, directory, runners, debug=debug).run())
 

@@ -94,6 +94,18 @@ PROBLEMS: dict[str, ProblemKind] = {
     "repository_in_use": ProblemKind(
         409, "Runs of the repository have not ended", "Cancel them or let them end, then disconnect the repository."
     ),
+    "repository_unreadable": ProblemKind(
+        422, "The repository cannot be read", "Check its address and credentials: `ostler repository view NAME`."
+    ),
+    "workflow_refused": ProblemKind(
+        422, "The workflow does not run so", "Correct what is named; `ostler validate` checks workflow files."
+    ),
+    "delivery_refused": ProblemKind(
+        403, "The delivery is not signed as it must be", "Give the forge the secret of `ostler repository hook NAME`."
+    ),
+    "delivery_malformed": ProblemKind(
+        400, "The delivery is not what a forge sends", "Send it as JSON, with the headers of the forge."
+    ),
     "runner_name_taken": ProblemKind(
         409, "Another live runner of the pool has this name", "Give each runner of a pool its own name."
     ),

@@ -21,6 +21,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     debug: bool = False
     retention_days: int = 90
     storage: StorageRules = StorageRules()
+    git_cache: Path | None = None
+    private_networks: bool = False
 
     @property
     def url(self) -> str:
@@ -38,5 +40,9 @@ SETTINGS: Final = {
     "OSTLER_MASTER_KEY": "The installation's key: 32 random bytes in base64, the same for every replica.",
     "OSTLER_KEY_FILE": "A file that holds the installation's key instead. Flag `--key-file`.",
     "OSTLER_RETENTION_DAYS": "How long ended runs and their logs are kept. Flag `--retention-days`, default `90`.",
+    "OSTLER_GIT_CACHE": "The folder in which repositories are cached; it may be deleted. Flag `--git-cache`, default"
+    " `ostler/git` below `XDG_CACHE_HOME` or `~/.cache`.",
+    "OSTLER_PRIVATE_NETWORKS": "`1`: repositories and forges may be in private networks and local folders. Flag"
+    " `--private-networks`; `ostler up` allows it always.",
 }
 """Every environment variable of the server, for the reference page."""

@@ -23,6 +23,7 @@ from ostler.server.calls.session import SessionCalls
 from ostler.server.calls.tokens import TokenCalls
 from ostler.server.calls.work import WorkCalls
 from ostler.server.dispatch import Dispatcher
+from ostler.server.git.sources import Sources
 from ostler.server.hub import DRAIN_TOPIC, Hub
 from ostler.server.keys import AesSealer, MasterKey
 from ostler.server.log_followers import LogFollowers
@@ -37,6 +38,7 @@ from ostler.server.routing import Router
 from ostler.server.settings import ServerSettings
 from ostler.server.storage_upkeep import StorageUpkeep
 from ostler.server.uploads import Uploads
+from ostler.server.workflow_wiring import WorkflowParts, git_sources
 from ostler.store.database import Database
 from ostler.store.sealing import Sealer
 
@@ -45,7 +47,13 @@ class Control:
     """A wired control plane: an ASGI application, and what its process may ask of it."""
 
     def __init__(
-        self, settings: ServerSettings, key: MasterKey, database: Database, blobs: Blobs, effects: Effects
+        self,
+        settings: ServerSettings,
+        key: MasterKey,
+        database: Database,
+        blobs: Blobs,
+        effects: Effects,
+        sources: Sources | None = None,
     ) -> None:
         self.settings = settings
         self.database = database
@@ -70,10 +78,12 @@ class Control:
         )
         upkeep = StorageUpkeep(database, blobs, effects, settings.storage)
         leadership = StoreLeadership(database, effects)
-        self._loops = Loops([*maintenance.loops(), *upkeep.loops()], leadership, self.hub, effects, self.metrics)
+        sealer = AesSealer(key, effects.random)
+        self.workflows = WorkflowParts(database, sources or git_sources(settings), sealer, effects)
+        loops = [*maintenance.loops(), *upkeep.loops(), *self.workflows.loops()]
+        self._loops = Loops(loops, leadership, self.hub, effects, self.metrics)
         self._dispatching: asyncio.Task[None] | None = None
         self.started = asyncio.Event()
-        sealer = AesSealer(key, effects.random)
         self.router = self._router(sealer)
         self.application = Application(
             router=self.router, pages=self._pages(key, sealer), probes=self.probes, start=self._start, stop=self._stop
@@ -101,6 +111,7 @@ class Control:
             RepositoryCalls(database, sealer, effects, self.settings.url).handlers(),
             job_identity.handlers(),
             *self._storage_calls,
+            *self.workflows.handlers(),
         )
         router = Router(parts, self.authentication, effects.ids, self.metrics)
         unserved = {endpoint.name for endpoint in ENDPOINTS} - router.names()

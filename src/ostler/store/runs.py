@@ -12,12 +12,15 @@ from ostler.domain.job import JobEvent, JobState
 from ostler.domain.machine import Refused
 from ostler.domain.run import RunState
 from ostler.protocol.v1.run_messages import JobView, RunsQuery, RunsReply, RunSummary, RunView
-from ostler.store import jobs
+from ostler.store import jobs, workflow_runs
 from ostler.store.database import hint
 from ostler.store.sql import Fields, Sql
 from ostler.store.transitions import ALONE, ENDED_JOB, Change, decide, failure_from, load_run, write
 
-_GET = Sql("SELECT id, name, state, created_at, submitted_by, started_at, finished_at FROM runs WHERE id [among ids]")
+_GET = Sql(
+    "SELECT r.id, r.name, r.state, r.created_at, r.submitted_by, r.started_at, r.finished_at, w.run_id IS NOT NULL"
+    " FROM runs r LEFT JOIN workflow_runs w ON w.run_id = r.id WHERE r.id [among ids]"
+)
 _JOBS_OF_PAGE = Sql(
     "SELECT j.run_id, j.failure, coalesce(a.runner_name, ''), j.state, j.started_at, j.siblings FROM jobs j"
     " LEFT JOIN attempts a ON a.job_id = j.id AND a.fence = j.fence AND j.state <> 'queued'"
@@ -56,7 +59,16 @@ _FORGET_JOBS = (
     Sql("DELETE FROM job_specs WHERE job_id [among ids]"),
     Sql("DELETE FROM jobs WHERE id [among ids]"),
 )
-_FORGET_RUNS = Sql("DELETE FROM runs WHERE id [among ids]")
+_FORGET_RUNS = tuple(
+    Sql(f"DELETE FROM {table} WHERE {key} [among ids]")
+    for table, key in (
+        ("workflow_nodes", "run_id"),
+        ("workflow_wakes", "run_id"),
+        ("concurrency_groups", "run_id"),
+        ("workflow_runs", "run_id"),
+        ("runs", "id"),
+    )
+)
 
 
 def get(connection: Connection, run_id: str) -> RunView | Refused:
@@ -77,8 +89,8 @@ def get_many(connection: Connection, run_ids: Sequence[str]) -> list[RunView | R
 
 
 def _view(row: Fields, its_jobs: list[JobView]) -> RunView:
-    run_id, name, state, created_at, submitted_by, started_at, finished_at = row
-    if state == RunState.QUEUED.value and len(its_jobs) == 1:
+    run_id, name, state, created_at, submitted_by, started_at, finished_at, of_workflow = row
+    if state == RunState.QUEUED.value and len(its_jobs) == 1 and not of_workflow:
         state, started_at = ALONE[its_jobs[0].state], its_jobs[0].started_at
     return RunView(
         id=run_id,
@@ -89,6 +101,7 @@ def _view(row: Fields, its_jobs: list[JobView]) -> RunView:
         submitted_by=submitted_by,
         started_at=started_at,
         finished_at=finished_at,
+        of_workflow=bool(of_workflow),
     )
 
 
@@ -140,6 +153,8 @@ def cancel(connection: Connection, run_id: str, reason: str, now: int) -> RunVie
     """Cancel every job of a run that has not ended; a second time changes nothing (rule 10)."""
     if not _GET.rows(connection, ids=(run_id,)):
         return Refused("not_found", f"there is no run {run_id!r}")
+    if workflow_runs.cancel(connection, run_id, reason, now):
+        return get(connection, run_id)
     changes: list[Change] = []
     for loaded in load_run(connection, run_id):
         if loaded.job.state in ENDED_JOB:
@@ -169,7 +184,8 @@ def forget_ended(connection: Connection, before: int, limit: int = 500) -> int:
         job_ids = [str(row[0]) for row in _JOBS_OF_RUNS.rows(connection, ids=forgotten)]
         for statement in _FORGET_JOBS:
             statement.run(connection, ids=job_ids)
-        _FORGET_RUNS.run(connection, ids=forgotten)
+        for statement in _FORGET_RUNS:
+            statement.run(connection, ids=forgotten)
         hint(connection, "runs")
     return len(forgotten)
 

@@ -312,8 +312,9 @@ def write(connection: Connection, changes: Sequence[Change], now: int) -> None:
     if erased:
         _ERASE_SECRETS.run(connection, ids=erased)
     _reduce_runs(connection, changes, now)
-    ended = [each for each in changes if each.before.siblings == OF_A_WORKFLOW and each.job.state in ENDED_JOB]
-    workflow_wakes.wake(connection, [(each.job.run_id, each.job.id) for each in ended], now)
+    of_workflows = [each.job for each in changes if each.before.siblings == OF_A_WORKFLOW]
+    workflow_wakes.begin(connection, [job.run_id for job in of_workflows if job.state is JobState.RUNNING], now)
+    workflow_wakes.wake(connection, [(job.run_id, job.id) for job in of_workflows if job.state in ENDED_JOB], now)
     _hint(connection, changes)
 
 

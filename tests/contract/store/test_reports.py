@@ -58,11 +58,15 @@ def test_the_end_of_a_workflows_job_wakes_its_run_and_does_not_end_it(in_world: 
         assert (claim.job_id, claim.run_id) == (prepared.job_id, lone.run_id)
         await world.finish(claim)
         woken = await world.run(workflow_wakes.take, world.now)
-        assert woken == [workflow_wakes.Woken(lone.run_id, (claim.job_id,), 1)]
+        assert woken == [workflow_wakes.Woken(lone.run_id, (claim.job_id,), 1, world.now + 60_000_000)]
         assert await world.run(workflow_wakes.take, world.now) == []
         world.wait(61)
-        assert (await world.run(workflow_wakes.take, world.now))[0].tries == 2
-        await world.run(workflow_wakes.done, lone.run_id, [claim.job_id])
+        (again,) = await world.run(workflow_wakes.take, world.now)
+        assert again.tries == 2
+        await world.run(workflow_wakes.wake, [(lone.run_id, claim.job_id)], world.now)
+        await world.run(workflow_wakes.done, again)
+        (anew,) = await world.run(workflow_wakes.take, world.now)
+        await world.run(workflow_wakes.done, anew)
         world.wait(61)
         assert await world.run(workflow_wakes.take, world.now) == []
         assert kept(await world.read(runs.get, lone.run_id)).state is RunState.SUCCEEDED

@@ -73,6 +73,7 @@ def _furnished(url: str, code: str, directory: Path) -> World:
         existing = {
             "repository": repository["id"],
             "name": "API_KEY",
+            "workflow": "ci.yml",
             "run_id": run["id"],
             "job_id": run["jobs"][0]["id"],
             "pool": pool["id"],

@@ -10,6 +10,7 @@ from ostler.protocol.v1 import (
     job_table,
     repository_table,
     simple_table,
+    workflow_table,
 )
 
 NOUN_TABLES: Final[tuple[ModuleType, ...]] = (
@@ -19,4 +20,5 @@ NOUN_TABLES: Final[tuple[ModuleType, ...]] = (
     job_table,
     repository_table,
     simple_table,
+    workflow_table,
 )

@@ -139,6 +139,8 @@ class RunView(msgspec.Struct, frozen=True, omit_defaults=True):
     submitted_by: str = ""
     started_at: int | None = None
     finished_at: int | None = None
+    of_workflow: bool = False
+    """Whether a workflow decides which jobs it has; there may be more of them until it has ended."""
 
 
 class RunsQuery(msgspec.Struct, frozen=True, omit_defaults=True):

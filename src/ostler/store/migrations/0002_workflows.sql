@@ -98,7 +98,8 @@ CREATE TABLE workflow_runs (
   conclusion TEXT NOT NULL,
   note TEXT NOT NULL,
   cancel_reason TEXT,
-  concurrency TEXT NOT NULL,
+  approved_by TEXT,
+  rerun TEXT NOT NULL,
   plan TEXT NOT NULL,
   state TEXT NOT NULL,
   version BIGINT NOT NULL,
@@ -113,13 +114,14 @@ CREATE TABLE workflow_nodes (
   run_id TEXT NOT NULL,
   node TEXT NOT NULL,
   position BIGINT NOT NULL,
+  kind TEXT NOT NULL,
   name TEXT NOT NULL,
   parents TEXT NOT NULL,
   matrix TEXT NOT NULL,
   state TEXT NOT NULL,
   conclusion TEXT NOT NULL,
   note TEXT NOT NULL,
-  outputs TEXT NOT NULL,
+  parent TEXT NOT NULL,
   job_id TEXT,
   PRIMARY KEY (run_id, node)
 ) [clustered];
@@ -140,6 +142,7 @@ CREATE TABLE concurrency_groups (
   run_id TEXT NOT NULL,
   node TEXT NOT NULL,
   held SMALLINT NOT NULL,
+  unwanted SMALLINT NOT NULL,
   joined_at BIGINT NOT NULL,
   PRIMARY KEY (target_id, name, run_id, node)
 ) [clustered];
