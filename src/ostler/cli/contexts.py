@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import BinaryIO, Final
 
-from ostler.cli.errors import USAGE, CommandFailed
+from ostler.cli.errors import ContextUnreadable
 from ostler.expr.errors import ExpressionError
 from ostler.expr.json_text import MAX_NESTING, from_json
 from ostler.expr.values import Value
@@ -22,19 +22,15 @@ def read_contexts(file: BinaryIO) -> Mapping[str, Value]:
     try:
         text = file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _unreadable(f"{name} is not UTF-8") from error
+        raise ContextUnreadable(f"{name} is not UTF-8") from error
     try:
         found: Value = from_json(text) if text.strip() else {}
     except ExpressionError as error:
         found = _from_yaml(text, name, error)
     if not isinstance(found, Mapping):
         fix = 'Write an object whose keys are the names of contexts: {"github": {"ref": "refs/heads/main"}}.'
-        raise _unreadable(f"{name} holds no object", fix)
+        raise ContextUnreadable(f"{name} holds no object", fix=fix)
     return found
-
-
-def _unreadable(cause: str, fix: str = "") -> CommandFailed:
-    return CommandFailed(cause, fix=fix, exit_code=USAGE, code="context_unreadable")
 
 
 def _from_yaml(text: str, name: str, no_json: ExpressionError) -> Value:
@@ -49,7 +45,7 @@ def _from_yaml(text: str, name: str, no_json: ExpressionError) -> Value:
         nonlocal nodes
         nodes += 1
         if depth > MAX_NESTING or nodes > MOST_NODES:
-            raise _unreadable(f"{name} is nested too deeply or grows too large")
+            raise ContextUnreadable(f"{name} is nested too deeply or grows too large")
         if isinstance(node, yaml.MappingNode):
             return {key(name): value(item, depth + 1) for name, item in node.value}
         if isinstance(node, yaml.SequenceNode):
@@ -60,11 +56,11 @@ def _from_yaml(text: str, name: str, no_json: ExpressionError) -> Value:
 
     def key(node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            raise _unreadable(f"{name}: a key is no single value")
+            raise ContextUnreadable(f"{name}: a key is no single value")
         return as_text(scalar(node))
 
     try:
         return value(yaml.compose(text, yaml.CSafeLoader), 0)
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or str(error)
-        raise _unreadable(f"{name} is neither JSON ({no_json.message}) nor YAML ({problem})") from error
+        raise ContextUnreadable(f"{name} is neither JSON ({no_json.message}) nor YAML ({problem})") from error

@@ -26,6 +26,15 @@ class CommandFailed(Exception):
         self.code = code
 
 
+class ContextUnreadable(CommandFailed):
+    """A file of contexts is neither JSON nor YAML, or holds no object."""
+
+    code = "context_unreadable"
+
+    def __init__(self, cause: str, *, fix: str = "") -> None:
+        super().__init__(cause, fix=fix, exit_code=USAGE, code=self.code)
+
+
 def explain(error: BaseException) -> str | None:
     """Return what a person should read, or ``None`` if the error is a surprise that deserves its traceback."""
     problem = getattr(error, "problem", None)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
+from unicodedata import combining, east_asian_width
 
 import click
 
@@ -126,6 +127,11 @@ def _number(number: float) -> str:
     return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(repr(number), repr(number))
 
 
+def _blank(letter: str) -> str:
+    """Return blanks as wide as a letter."""
+    return "  " if east_asian_width(letter) in ("W", "F") else "" if combining(letter) else " "
+
+
 def _shown(error: ExpressionError, expression: str) -> str:
     """Return an error with the line it is about and a caret below its place."""
     start = min(max(error.start, 0), len(expression))
@@ -136,7 +142,7 @@ def _shown(error: ExpressionError, expression: str) -> str:
     lines = [
         f"error: {error.message}",
         f"  {(head + tail).translate(_CONTROL)}",
-        f"  {' ' * len(head)}{'^' * width}",
+        f"  {''.join(map(_blank, head))}{'^' * width}",
     ]
     if error.expected:
         lines.append(f"  expected: {error.expected}")

@@ -80,6 +80,7 @@ def test_files_are_hashed_below_the_current_directory(tmp_path: Path, monkeypatc
         ("1 ||\n  1 +2", "    1 +2\n      ^^\n"),
         ("a ${{ steps.x y }}", "  a ${{ steps.x y }}\n                ^\n"),
         ("(1", "  (1\n    ^\n"),
+        ("'語' == x", "  '語' == x\n          ^\n"),
         ("", "  \n  ^\n"),
         ("fromJSON('{')", "  fromJSON('{')\n  ^^^^^^^^^^^^^\n"),
     ],
