@@ -48,7 +48,7 @@ class Evaluator:
             template = self._templates.get(text)
             if template is None:
                 template = self._templates[text] = Template.parse(text)
-            return text if template.is_plain else template.value(Scope(contexts))
+            return text if template.is_plain else storable(template.value(Scope(contexts)))
         except ExpressionError as error:
             raise Misconfigured(f"{place}: {error.message}") from error
 
@@ -76,7 +76,7 @@ class Evaluator:
     def whole(self, place: str, raw: object, contexts: Contexts) -> Value:
         """Return a value of any depth, in which every text may be a template."""
         try:
-            return resolve(cast("Value", raw), Scope(contexts))
+            return storable(resolve(cast("Value", raw), Scope(contexts)))
         except ExpressionError as error:
             raise Misconfigured(f"{place}: {error.message}") from error
 
@@ -89,6 +89,19 @@ class Evaluator:
             return truthy(evaluate(node, Scope(contexts, status.functions())))
         except ExpressionError as error:
             raise Misconfigured(f"{place}: {error.message}") from error
+
+
+def storable(value: Value) -> Value:
+    """Return a value that JSON can hold: halves of characters and numbers without an end can be made by expressions."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else as_text(value)
+    if isinstance(value, Mapping):
+        return {str(storable(key)): storable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [storable(item) for item in value]
+    return value
 
 
 _LONGEST_SHOWN: Final = 60

@@ -154,3 +154,21 @@ def test_names_made_by_expressions_stay_as_they_are() -> None:
 )
 def test_strategies_of_the_wrong_type(keys: str, note: str) -> None:
     assert matrix(keys).node("a").note == note
+
+
+def test_values_that_json_cannot_hold_do_not_keep_a_run_from_being_stored() -> None:
+    run = driven("""
+        on: push
+        jobs:
+          a: {STEPS}
+          b:
+            needs: a
+            strategy: {matrix: {x: '${{ fromJSON(needs.a.outputs.x) }}', y: ['${{ Infinity }}']}}
+            name: ${{ fromJSON(needs.a.outputs.x)[0] }}
+            runs-on: ${{ matrix.x }}
+            steps: [{run: 'true'}]
+    """)
+    run.end("a", outputs={"x": '["\\ud800", "\\ud83d\\ude00"]'})
+    assert run.job("b[0]").labels == ("\ufffd",)
+    assert run.job("b[1]").program.matrix == {"x": "\U0001f600", "y": "Infinity"}
+    assert run.node("b[0]").name == "\ufffd"
