@@ -8,8 +8,9 @@ checked, and only the transports that were allowed are used.
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
 REMOTE = "source"
@@ -151,6 +152,26 @@ class Git:
             raise GitFailed(arguments[0], _why(reason)) from reason
         if code:
             raise GitFailed(arguments[0], f"it ended with {code}")
+
+    @contextmanager
+    def reading(self, *arguments: str, given: IO[bytes]) -> Generator[IO[bytes]]:
+        """Run a command whose output is read piece by piece; what is left unread ends it."""
+        try:
+            running = subprocess.Popen(
+                self._command(arguments),
+                env=self._environment,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as reason:
+            raise GitFailed(arguments[0], _why(reason)) from reason
+        with running:
+            try:
+                if running.stdout is not None:
+                    yield running.stdout
+            finally:
+                running.kill()
 
     def check_version(self) -> None:
         """Raise ``GitFailed`` for a program that cannot do this safely."""

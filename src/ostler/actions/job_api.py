@@ -70,10 +70,10 @@ class JobApi:
         with open(file, "rb") as opened:
             self._repeated("PUT", path, None, (opened, os.path.getsize(file)), io.BytesIO())
 
-    def download(self, path: str, file: str, query: Mapping[str, str] | None = None) -> Downloaded:
-        """Write what a path holds to a file."""
+    def download(self, path: str, file: str, query: Mapping[str, str] | None = None, span: str = "") -> Downloaded:
+        """Write what a path holds to a file; ``span`` is a Range header for a part of it."""
         with open(file, "wb") as opened:
-            headers = self._repeated("GET", path, query, None, opened)
+            headers = self._repeated("GET", path, query, None, opened, span)
         with open(file, "rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         return Downloaded(os.path.getsize(file), digest, headers)
@@ -85,6 +85,7 @@ class JobApi:
         query: Mapping[str, str] | None,
         body: tuple[IO[bytes], int] | None,
         answer: IO[bytes],
+        span: str = "",
     ) -> Mapping[str, str]:
         """Call until there is an answer that repeating would not change."""
         target = self._server.path + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
@@ -94,7 +95,7 @@ class JobApi:
             answer.seek(0)
             answer.truncate()
             try:
-                return self._once(method, target, body, answer)
+                return self._once(method, target, body, answer, span)
             except (OSError, http.client.HTTPException) as reason:
                 failure = CallFailed(f"{self._server.origin} did not answer: {reason or type(reason).__name__}")
             except CallFailed as reason:
@@ -105,11 +106,13 @@ class JobApi:
         raise CallFailed("no call was made")
 
     def _once(
-        self, method: str, target: str, body: tuple[IO[bytes], int] | None, answer: IO[bytes]
+        self, method: str, target: str, body: tuple[IO[bytes], int] | None, answer: IO[bytes], span: str
     ) -> Mapping[str, str]:
         connection = self._connection()
         try:
             headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+            if span:
+                headers["Range"] = span
             if body is not None:
                 headers["Content-Length"] = str(body[1])
                 headers["Content-Type"] = (

@@ -5,6 +5,7 @@ from ostler.actions.library.library import Found, Library
 from ostler.actions.library.metadata import read_action
 from ostler.actions.library.references import DockerImage, Local, Reference, Remote, parse_uses
 from ostler.actions.library.source import Source
+from ostler.actions.library.sources import check_mirror, open_sources
 
 __all__ = [
     "USING",
@@ -16,8 +17,10 @@ __all__ = [
     "Remote",
     "Source",
     "builtin",
+    "check_mirror",
     "command",
     "metadata",
+    "open_sources",
     "parse_uses",
     "read_action",
 ]

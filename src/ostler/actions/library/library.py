@@ -138,9 +138,14 @@ class Library:
     def _digest(self, source: Source, remote: Remote, version: Version, place: Path) -> str | Refused:
         """Copy a version to its place, from the shelf if it is there, and return its digest."""
         digest = version.digest
-        if not digest and version.commit:
-            known = self._shelf.recall("commit", remote.key, version.commit)
-            digest = known.digest if known is not None else ""
+        names = [
+            (kind, remote.key, name)
+            for kind, name in (("commit", version.commit), ("archive", version.archive))
+            if name
+        ]
+        for name in names:
+            known = self._shelf.recall(*name)
+            digest = digest or (known.digest if known is not None else "")
         if digest and self._shelf.take(digest, place):
             return digest
         arrived = self._shelf.put(lambda into: source.fetch(remote, version, into))
@@ -150,8 +155,8 @@ class Library:
             return Refused(
                 "action_unsafe", f"{source.name} promised {version.digest} as `{remote.text}` and sent {arrived}."
             )
-        if version.commit:
-            self._shelf.remember(Known(version.commit, arrived), "commit", remote.key, version.commit)
+        for name in names:
+            self._shelf.remember(Known(version.commit, arrived), *name)
         if not self._shelf.take(arrived, place):
             return Refused("action_unreachable", f"`{remote.text}` was fetched, but the cache lost it at once.")
         return arrived

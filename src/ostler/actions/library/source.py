@@ -14,6 +14,8 @@ class Version(NamedTuple):
     """The whole commit id; nothing if the source knows no commits."""
     digest: str = ""
     """Of the whole repository, if the source knows it before the content."""
+    archive: str = ""
+    """Another name of the content that the source knows: the digest of the archive that it would send."""
 
 
 class Source(Protocol):

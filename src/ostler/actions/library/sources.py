@@ -1,0 +1,52 @@
+"""From what a runner's settings say to the places that are asked for actions, in their order."""
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, cast
+
+from ostler.actions.git import address
+from ostler.actions.library.folder_source import FolderSource
+from ostler.actions.library.git_source import GitSource
+from ostler.actions.library.source import Source
+from ostler.domain.machine import Refused
+
+
+class _ServerModule(Protocol):
+    def open_source(self, server: str, token: str) -> Source | None: ...
+
+
+def open_sources(mirrors: Sequence[str], server: str = "", token: str = "") -> list[Source]:
+    """Return the mirrors as sources and, after them, the store of the server.
+
+    The client for that is only imported where there is a server: local runs begin faster without it. Mirrors that mean
+    nothing were refused when they were configured, by ``check_mirror``.
+    """
+    found: list[Source] = []
+    for mirror in mirrors:
+        if "://" in mirror or not mirror.startswith(("/", "~", ".")):
+            found.append(GitSource(mirror))
+        else:
+            folder = str(Path(mirror).expanduser().absolute())
+            found.append(FolderSource(folder))
+            if "{ref}" not in folder:
+                found.append(GitSource(f"file://{folder}"))
+    if server and token:
+        module = cast("_ServerModule", importlib.import_module("ostler.actions.library.server_source"))
+        store = module.open_source(server, token)
+        if store is not None:
+            found.append(store)
+    return found
+
+
+def check_mirror(text: str) -> str | Refused:
+    """Return a mirror as it is written in settings, if it means something."""
+    if text.startswith(("/", "~", ".")):
+        return text
+    if address(text.replace("{owner}", "owner").replace("{repo}", "repo")) is None:
+        return Refused(
+            "action_mirror",
+            f"`{text[:200]}` is no source of actions: write a folder, or an address of a git server such as "
+            "`https://git.example/{owner}/{repo}`.",
+        )
+    return text
