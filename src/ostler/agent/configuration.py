@@ -42,6 +42,7 @@ class Configuration(NamedTuple):
     env_forward_allowlist: tuple[str, ...]
     environment: dict[str, str]
     action_mirrors: tuple[str, ...]
+    real_actions: tuple[str, ...]
     action_cache_directory: str
     tool_cache_directory: str
     node: dict[str, str]

@@ -139,6 +139,13 @@ SETTINGS: tuple[Setting, ...] = (
         joins=" ",
     ),
     Setting(
+        "real_actions",
+        Form.LIST,
+        "",
+        "Actions that are fetched although a built-in version answers them, such as `actions/checkout`.",
+        joins=" ",
+    ),
+    Setting(
         "action_cache_directory",
         Form.TEXT,
         "",

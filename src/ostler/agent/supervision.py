@@ -57,6 +57,8 @@ class ActionServices(msgspec.Struct, frozen=True, kw_only=True):
     """The folder in which fetched actions are kept for later jobs."""
     mirrors: tuple[str, ...] = ()
     """Where actions are fetched from: URL templates and folders, the first that has one wins."""
+    real_actions: tuple[str, ...] = ()
+    """Actions with a built-in version that are fetched all the same."""
     source: str = ""
     """The working tree that the built-in checkout copies, in local runs."""
     store: str = ""

@@ -134,6 +134,7 @@ def action_services(name: str, configuration: Configuration, paths: Paths) -> Ac
         server=configuration.service_url,
         cache=str(Path(configuration.action_cache_directory or paths.state / "actions").absolute()),
         mirrors=configuration.action_mirrors,
+        real_actions=configuration.real_actions,
         node=configuration.node,
         tool_cache=str(Path(configuration.tool_cache_directory or paths.state / "tools").absolute()),
     )

@@ -20,8 +20,7 @@ from ostler.actions.engine.job import Job, JobEnd
 from ostler.actions.engine.machine import Leash
 from ostler.actions.engine.scope import JobState, Services
 from ostler.actions.engine.turns import Task, Tasks
-from ostler.actions.library.folder_source import FolderSource
-from ostler.actions.library.library import Library
+from ostler.actions.library import Library, open_sources
 from ostler.agent.supervision import JobOrder
 from ostler.agent.supervisor import verdict as verdicts
 from ostler.agent.supervisor.channel import Channel
@@ -333,9 +332,9 @@ def _library(order: JobOrder, path: str) -> Library:
     return Library(
         cache=Path(order.services.cache) if order.services.cache else temp / "action-cache",
         into=temp / "actions",
-        sources=[FolderSource(mirror) for mirror in order.services.mirrors],
+        sources=open_sources(order.services.mirrors, order.services.server, order.services.token),
         pins=program.actions if program else {},
-        real=program.real_actions if program else (),
+        real=(*order.services.real_actions, *(program.real_actions if program else ())),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ostler.actions.builtin.folder_vault import FolderVault
 from ostler.agent.supervision import ActionServices, Supervisors
 from ostler.cli.errors import FAILED, INTERRUPTED
 from ostler.cli.local_run import working_tree
@@ -244,8 +245,8 @@ def _started(chosen: Chosen, run_id: str, plan: Plan, folders: Folders) -> RunSt
 
 
 def _artifacts(folders: Folders, run_id: str) -> dict[str, str]:
-    place = folders.home / "artifacts" / run_id
-    return {path.name: str(path) for path in sorted(place.iterdir())} if place.is_dir() else {}
+    vault = FolderVault(str(folders.home / "artifacts"), str(folders.home / "caches"), run_id)
+    return {artifact.name: artifact.url.removeprefix("file://") for artifact in vault.artifacts("")}
 
 
 def _iso(micros: int) -> str:
