@@ -91,6 +91,16 @@ def span(micros: int) -> str:
     return f"{hours}h {minutes}m" if hours < 48 else f"{hours // 24}d"
 
 
+def size(count: int) -> str:
+    """Return a number of bytes in the largest fitting unit."""
+    amount, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
+
+
 def _coloured() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 

@@ -3,19 +3,20 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import click
 import uvloop
 
 from ostler.cli import output
+from ostler.cli.storage_options import StorageOptions, storage_options, storage_rules
 from ostler.effects import system_effects
 from ostler.server.logging import configure_logging
 from ostler.server.program import Program, master_key
 from ostler.server.settings import ServerSettings
 
 
-class ServerOptions(TypedDict):
+class ServerOptions(StorageOptions):
     """What ``server`` is given."""
 
     database: str
@@ -57,6 +58,7 @@ class ServerOptions(TypedDict):
     envvar="OSTLER_PRIVATE_NETWORKS",
     help="Repositories and forges may be in private networks and local folders.",
 )
+@storage_options
 @click.option("--log-format", type=click.Choice(("json", "console")), default="json", show_default=True)
 @click.option("--debug", is_flag=True, envvar="OSTLER_DEBUG", help="Log more.")
 def server(**given: Unpack[ServerOptions]) -> None:
@@ -75,6 +77,7 @@ def server(**given: Unpack[ServerOptions]) -> None:
         retention_days=given["retention_days"],
         git_cache=Path(given["git_cache"]) if given["git_cache"] else None,
         private_networks=given["private_networks"],
+        storage=storage_rules(given),
     )
     uvloop.run(_serve(settings))
 

@@ -14,12 +14,14 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Unpack
 
 import click
 import uvloop
 
 from ostler.cli import output
 from ostler.cli.context import save_context
+from ostler.cli.storage_options import StorageOptions, storage_options, storage_rules
 from ostler.effects import system_effects
 from ostler.server.errors import AlreadyRunning, DataDirectoryUnusable
 from ostler.server.keys import make_master_key
@@ -38,8 +40,9 @@ _STOP_SECONDS = 10.0
 @click.option("--port", default=7080, type=click.IntRange(0, 65535), envvar="OSTLER_PORT", show_default=True)
 @click.option("--host", default="127.0.0.1", envvar="OSTLER_HOST", show_default=True, help="The address to listen at.")
 @click.option("--runners", default=1, type=click.IntRange(0, 256), show_default=True, help="How many runners to start.")
+@storage_options
 @click.option("--debug", is_flag=True, envvar="OSTLER_DEBUG", help="Log more.")
-def up(*, data: str | None, port: int, host: str, runners: int, debug: bool) -> None:
+def up(*, data: str | None, port: int, host: str, runners: int, debug: bool, **storage: Unpack[StorageOptions]) -> None:
     """Start the server, the pages and the runners of the hosted pool, and keep everything in one directory."""
     configure_logging(json=not sys.stderr.isatty(), debug=debug)
     directory = Path(data).absolute() if data else _default_directory()
@@ -52,6 +55,7 @@ def up(*, data: str | None, port: int, host: str, runners: int, debug: bool) -> 
             key_file=directory / _KEY_FILE,
             git_cache=directory / "git",
             private_networks=True,
+            storage=storage_rules(storage),
         )
         uvloop.run(_Installation(settings, directory, runners, debug=debug).run())
 

@@ -44,5 +44,14 @@ SETTINGS: Final = {
     " `ostler/git` below `XDG_CACHE_HOME` or `~/.cache`.",
     "OSTLER_PRIVATE_NETWORKS": "`1`: repositories and forges may be in private networks and local folders. Flag"
     " `--private-networks`; `ostler up` allows it always.",
+    "OSTLER_ARTIFACT_DAYS": "How long an artifact is kept if its job does not say. Flag `--artifact-days`, default 90.",
+    "OSTLER_LONGEST_ARTIFACT_DAYS": "How long a job may have an artifact kept. Flag `--longest-artifact-days`, default "
+    "`400`.",
+    "OSTLER_ARTIFACT_LIMIT": "How large an artifact may be. Flag `--artifact-limit`, default `10GiB`.",
+    "OSTLER_ARTIFACT_QUOTA": "How large all artifacts of a repository may be; runs without one share as much. Flag "
+    "`--artifact-quota`, default `50GiB`.",
+    "OSTLER_CACHE_DAYS": "How long a cache entry is kept that nobody reads. Flag `--cache-days`, default `7`.",
+    "OSTLER_CACHE_QUOTA": "How large all cache entries of a repository may be; beyond it the least recently used ones "
+    "are deleted. Flag `--cache-quota`, default `10GiB`.",
 }
 """Every environment variable of the server, for the reference page."""
