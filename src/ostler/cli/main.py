@@ -22,7 +22,7 @@ COMMANDS: dict[str, Entry] = {
     "agent": Entry("ostler.cli.agent", "Configure, run and diagnose a runner."),
     "job": Entry("ostler.cli.job", "Submit and inspect jobs."),
     "run": Entry("ostler.cli.run", "Run a workflow on this machine, or see the runs of a server."),
-    "run": Entry("ostler.cli.run", "List, view, watch and cancel runs, and read their logs."),
+    "artifact": Entry("ostler.cli.artifact", "List, download and delete what runs have left."),
     "cache": Entry("ostler.cli.cache", "List, delete and prune the caches of repositories."),
     "queue": Entry("ostler.cli.queue", "See what waits and why."),
     "pool": Entry("ostler.cli.pool", "Manage pools."),
