@@ -40,6 +40,8 @@ async def run_script(frame: Frame) -> Outcome:
 
 def working_directory(workspace: str, folder: str) -> str:
     """Return the folder to run in. A relative one that leads out of the workspace, by ``..`` or a link, is refused."""
+    if not folder.strip():
+        return workspace
     path = os.path.join(workspace, folder.strip())
     if not os.path.isabs(folder.strip()):
         top, real = os.path.realpath(workspace), os.path.realpath(path)
