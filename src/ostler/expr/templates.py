@@ -89,11 +89,16 @@ def condition(text: str | None) -> Node:
     """
     if text is None or not text.strip():
         return Call("success", (), 0, len(text or ""))
-    node = _template_node(Template.parse(text), len(text)) if OPENS in text else parse(text)
+    node = bare_condition(text)
     if calls(node, *STATUS_FUNCTIONS):
         return node
     success = Call("success", (), node.start, node.start)
     return Logical("&&", (success, node), node.start, node.end)
+
+
+def bare_condition(text: str) -> Node:
+    """Parse a condition that is meant as it is: that of ``pre-if:`` and ``post-if:`` in the file of an action."""
+    return _template_node(Template.parse(text), len(text)) if OPENS in text else parse(text)
 
 
 def _template_node(template: Template, length: int) -> Node:

@@ -6,7 +6,7 @@ import pytest
 from ostler.expr.errors import ExpressionError, UnknownName
 from ostler.expr.evaluation import Scope, evaluate
 from ostler.expr.functions import Function
-from ostler.expr.templates import Template, condition, resolve
+from ostler.expr.templates import Template, bare_condition, condition, resolve
 from ostler.expr.values import Value, truthy
 from tests.unit.expr.world import CONTEXTS
 
@@ -102,6 +102,12 @@ def test_conditions(text: str | None, when_well: bool, when_failed: bool) -> Non
             "cancelled": lambda _: False,
         }
         assert truthy(evaluate(condition(text), Scope(CONTEXTS, functions))) is expected
+
+
+def test_a_bare_condition_asks_for_nothing_more() -> None:
+    for text in ("1 == 1", "${{ 1 == 1 }}"):
+        assert evaluate(bare_condition(text), SCOPE) is True
+    assert evaluate(bare_condition("${{ false }}!"), SCOPE) == "false!"
 
 
 def test_a_text_around_a_condition_is_put_together_as_text() -> None:

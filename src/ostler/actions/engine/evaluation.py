@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ostler.expr.errors import ExpressionError
 from ostler.expr.evaluation import Scope, check_names, evaluate
-from ostler.expr.templates import Template, condition
+from ostler.expr.templates import Template, bare_condition, condition
 from ostler.expr.values import Value, as_number, as_text, truthy
 from ostler.protocol.v1.program import Scalar
 
@@ -41,10 +41,10 @@ def value(key: str, raw: Scalar, scope: Scope) -> Value:
         raise BadTemplate(key, raw, error.message) from error
 
 
-def holds(raw: str, scope: Scope) -> bool:
-    """Return whether a condition holds."""
+def holds(raw: str, scope: Scope, *, as_it_is: bool = False) -> bool:
+    """Return whether a condition holds; only as it is does it not ask that all went well before."""
     try:
-        node = condition(raw)
+        node = bare_condition(raw) if as_it_is else condition(raw)
         check_names(node, scope.contexts, scope.functions)
         return truthy(evaluate(node, scope))
     except ExpressionError as error:

@@ -78,7 +78,7 @@ class Steps:
         runs = call.action.runs
         try:
             frame.evaluate_env()
-            if isinstance(runs, NodeRuns) and not self._condition(frame, runs.pre_if or _ALWAYS)():
+            if isinstance(runs, NodeRuns) and not self._condition(frame, runs.pre_if or _ALWAYS, as_it_is=True)():
                 frame.finish()
                 return Result("skipped", "skipped")
         except BadTemplate as reason:
@@ -95,7 +95,7 @@ class Steps:
         assert isinstance(runs, NodeRuns)  # noqa: S101 - nothing else has posts of its own
         try:
             frame.evaluate_env()
-            wanted = self._condition(frame, runs.post_if or _ALWAYS)
+            wanted = self._condition(frame, runs.post_if or _ALWAYS, as_it_is=True)
         except BadTemplate as reason:
             return self._refused(frame, reason, started)
         if not wanted():
@@ -109,13 +109,13 @@ class Steps:
         finally:
             track.conditions.pop()
 
-    def _condition(self, frame: Frame, written: str) -> Callable[[], bool]:
+    def _condition(self, frame: Frame, written: str, *, as_it_is: bool = False) -> Callable[[], bool]:
         """Return the condition as a question that may be asked again; a mistake in it is raised here and now."""
 
         def wanted() -> bool:
             if not written.strip():
                 return frame.view.all_is_well()
-            return holds(written, frame.view.scope(status=True, secrets=False))
+            return holds(written, frame.view.scope(status=True, secrets=False), as_it_is=as_it_is)
 
         wanted()
         return wanted

@@ -1,0 +1,1 @@
+console.log('post as it is');
