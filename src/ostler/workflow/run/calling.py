@@ -43,8 +43,8 @@ def call_key(uses: str, within: str) -> str:
     if not uses.startswith(_LOCAL) or not within or within.startswith(_LOCAL):
         return uses
     path, _, ref = within.partition("@")
-    owner, repository = path.split("/")[:2]
-    return f"{owner}/{repository}/{uses.removeprefix(_LOCAL)}@{ref}"
+    repository = "/".join(path.split("/")[:2])
+    return f"{repository}/{uses.removeprefix(_LOCAL)}@{ref}"
 
 
 def fault_in_calls(workflow: Workflow, called: Mapping[str, Workflow]) -> Refused | None:

@@ -27,6 +27,11 @@ def of_job(caller: str, job: Job, contexts: Contexts, evaluator: Evaluator) -> s
     return called_name(caller, cut(name or job.id))
 
 
+def of_matrix(caller: str, job: Job) -> str:
+    """Return what all jobs of a matrix are called together."""
+    return called_name(caller, cut(job.id if _OPENS in job.name else job.name or job.id))
+
+
 def of_cell(caller: str, job: Job, segments: Sequence[str], contexts: Contexts, evaluator: Evaluator) -> str:
     """Return the name of one job of a matrix: its values are added unless the name is made by an expression."""
     if _OPENS in job.name:

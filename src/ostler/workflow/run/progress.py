@@ -205,7 +205,8 @@ class Progress:
             )
             name = naming.of_cell(caller, frame.job, cell.segments, contexts_of_job(frame, new), evaluator)
             made.append(msgspec.structs.replace(new, name=name))
-        self.book.move(node.id, _E.BEGIN, fail_fast=fail_fast, max_parallel=max(parallel, 0), total=total)
+        name = naming.of_matrix(caller, frame.job)
+        self.book.move(node.id, _E.BEGIN, name=name, fail_fast=fail_fast, max_parallel=max(parallel, 0), total=total)
         for new in made:
             self.book.add(new)
         self._fill(node.id)

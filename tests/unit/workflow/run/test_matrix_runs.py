@@ -142,6 +142,7 @@ def test_names_made_by_expressions_stay_as_they_are() -> None:
           e: {name: 'x ${{ matrix.x }}', if: false, strategy: {matrix: {x: [l]}}, STEPS}
     """)
     assert [run.job(f"{job}[0]").name for job in "abc"] == ["Test on l", "Build (l)", "c (l)"]
+    assert [run.node(job).name for job in "abc"] == ["a", "Build", "c"]
     assert (run.node("d").name, run.node("e").name) == ("by ada", "x ${{ matrix.x }}")
 
 

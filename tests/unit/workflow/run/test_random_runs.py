@@ -22,7 +22,7 @@ from ostler.workflow.run.happenings import (
 )
 from ostler.workflow.run.plan import Plan, make_plan, next_attempt
 from ostler.workflow.run.reducer import Reducer, advance, begin
-from ostler.workflow.run.reruns import rerun
+from ostler.workflow.run.reruns import From, rerun
 from ostler.workflow.run.state import NodeState, RunPhase, RunState
 from tests.unit.workflow.run.driven import GIVEN
 
@@ -209,6 +209,10 @@ class World:
         running: dict[str, int] = {}
         for node in self.state.nodes.values():
             assert (node.state is NodeState.ENDED) == bool(node.conclusion)
+            if node.group and node.state not in (NodeState.ENDED, NodeState.PENDING):
+                assert self.holders[group_key(node.group)] == node.id
+            if node.inner_group and node.state not in (NodeState.ENDED, NodeState.PENDING):
+                assert self.holders[group_key(node.inner_group)] == f"{node.id}/"
             parent = self.state.nodes.get(node.parent)
             if node.state is not NodeState.ENDED and parent is not None:
                 assert parent.state is not NodeState.ENDED, "a matrix or call ended before what is below it"
@@ -238,13 +242,13 @@ class World:
                 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=60)
 @given(plan=plans(), fate=st.randoms(use_true_random=True))
 def test_random_runs_end(plan: Plan, fate: Fate) -> None:
     world = World(plan, fate, begin(plan))
     world.live()
     world.check_end()
-    for which in ("failed", "all"):
+    for which in ("failed", From(fate.choice(list(world.state.nodes))), "all"):
         plan = next_attempt(plan)
         begun = rerun(plan, world.state, which)
         if isinstance(begun, Refused):
