@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import os
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,8 @@ from ostler.agent.errors import SupervisorError
 from ostler.agent.spool_reader import SpoolReader
 from ostler.agent.supervision import JobOrder, JobResult, StepEvent, Supervisor
 from ostler.agent.supervisor_link import SupervisorLink
+from ostler.agent.supervisor_start import PLAIN, WORKFLOW, Started, start
 
-PLAIN, WORKFLOW = "ostler.agent.supervisor", "ostler.agent.workflow_supervisor"
-_HANDOVER = 3
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _REACH_SECONDS, _REACH_ROUNDS = 0.02, 500
 _REAP_AGAIN_SECONDS = 0.2
 _SMALL_LOG = 1 << 20
@@ -159,10 +156,14 @@ class _Process:
 
 
 class LocalSupervisors:
-    """See ``supervision.Supervisors``. ``slots`` is how many idle processes are kept ready, of the kinds used last."""
+    """See ``supervision.Supervisors``. ``slots`` is how many idle processes are kept ready, of the kinds used last.
 
-    def __init__(self, root: Path, slots: int = 1, kind: str = PLAIN) -> None:
+    ``started`` is the first of them, if somebody was in a hurry.
+    """
+
+    def __init__(self, root: Path, slots: int = 1, kind: str = PLAIN, started: Started | None = None) -> None:
         self._root = root
+        self._started = started
         self._slots = slots
         self._kinds = [kind] * slots
         """What the last jobs asked for, the latest last: the next ones will probably be alike."""
@@ -291,20 +292,11 @@ class LocalSupervisors:
                 return attempt
 
     def _start(self, kind: str) -> _Process:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, "-E", "-s", "-P", "-m", kind, str(_HANDOVER)],
-                {"PATH": os.defpath},
-                file_actions=(
-                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 2, str(self._root / "supervisors.log"), _APPEND, 0o600),
-                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), _HANDOVER),
-                ),
-            )
-        return _Process(self, pid, ours, kind)
+        if self._started is not None and self._started.kind == kind:
+            started, self._started = self._started, None
+        else:
+            started = start(str(self._root), kind)
+        return _Process(self, started.pid, started.connected, kind)
 
     def _reap(self, pid: int) -> None:
         """Collect an ended process. It hangs up a moment before it ends; if this agent ends first, init collects it."""

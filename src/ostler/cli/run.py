@@ -1,8 +1,11 @@
 """``ostler run``: a workflow on this machine, unless the first word is a verb about the runs of a server."""
 
+import os
+
 import click
 
 from ostler.cli.lazy import Entry, LazyGroup, loaded
+from ostler.cli.local_run import early
 
 _VERBS = {
     "list": Entry("ostler.cli.runs", "List the server's runs, newest first.", "list_"),
@@ -29,8 +32,10 @@ class RunGroup(LazyGroup):
         return loaded(_LOCAL, Entry("ostler.cli.local_run.command", ""))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        verb = bool(args) and (args[0] in self.entries or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if verb else [_LOCAL, *args])
+        if args and (args[0] in self.entries or args[0] in ctx.help_option_names):
+            return super().parse_args(ctx, args)
+        ctx.meta[early.KEY] = early.begin(args, os.environ)
+        return super().parse_args(ctx, [_LOCAL, *args])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

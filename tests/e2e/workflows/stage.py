@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import click
 
-from ostler.agent.local_supervisors import WORKFLOW, LocalSupervisors
-from ostler.agent.supervision import JobOrder, Supervisor, Supervisors
+from ostler.agent.local_supervisors import LocalSupervisors
+from ostler.agent.supervisor_start import WORKFLOW
 from ostler.cli.errors import CommandFailed, explain
 from ostler.cli.local_run.command import here, request_of
 from ostler.cli.local_run.happenings import Happening
@@ -51,28 +51,6 @@ class _Recording:
         pass
 
     def close(self) -> None:
-        pass
-
-
-class _Shared:
-    """Supervisors that outlive the run that uses them."""
-
-    def __init__(self, real: LocalSupervisors) -> None:
-        self._real = real
-
-    async def launch(self, order: JobOrder) -> Supervisor:
-        return await self._real.launch(order)
-
-    async def adopt(self, job_id: str, fence: int) -> Supervisor | None:
-        return await self._real.adopt(job_id, fence)
-
-    def found(self) -> list[tuple[str, int]]:
-        return []
-
-    async def discard(self, job_id: str, fence: int) -> None:
-        await self._real.discard(job_id, fence)
-
-    async def close(self) -> None:
         pass
 
 
@@ -123,10 +101,6 @@ class Stage:
             folder = await asyncio.to_thread(_laid_out, name, scenario, self._root / f"{self._times}-{name}")
             return await self._run(scenario, folder)
 
-    def _shared(self, folder: Path) -> Supervisors:
-        del folder
-        return _Shared(self._supervisors)
-
     async def _run(self, scenario: Scenario, folder: Path) -> Played:
         view, said = _Recording(), list[str]()
         environment = {
@@ -138,13 +112,13 @@ class Stage:
         }
         for name in ("OSTLER_ACTION_MIRRORS", "ACTIONS_STEP_DEBUG"):
             environment.pop(name, None)
-        around = Surroundings(system_effects(), environment, view, said.append, self._shared)
+        around = Surroundings(system_effects(), environment, view, said.append)
         arguments = [text.replace("{scenario}", str(folder)) for text in scenario.run]
         code, error = 0, ""
         try:
             asked: Any = here.make_context("run", arguments).params
             session = await asyncio.to_thread(lambda: Session(request_of(asked, folder, environment), around))
-            code = await session.run()
+            code = await session.run(self._supervisors)
         except CommandFailed as failed:
             code, error = failed.exit_code, explain(failed) or ""
         except click.UsageError as usage:

@@ -11,10 +11,13 @@ from typing import Final, TypedDict, Unpack
 
 import click
 
-from ostler.agent.local_supervisors import WORKFLOW, LocalSupervisors
+from ostler.agent.local_supervisors import LocalSupervisors
+from ostler.agent.supervision import Supervisors
+from ostler.agent.supervisor_start import WORKFLOW
 from ostler.cli import output
 from ostler.cli.env_files import read_pairs
 from ostler.cli.errors import FAILED, INTERRUPTED, CommandFailed, explain
+from ostler.cli.local_run.early import KEY, Early, cache_folder, new_attempts
 from ostler.cli.local_run.listing import print_dry_run, print_list
 from ostler.cli.local_run.request import Isolation, Request
 from ostler.cli.local_run.session import Session, Surroundings
@@ -81,7 +84,9 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 @click.option("--plain", is_flag=True, help="Print line by line, also at a terminal.")
 @click.option("--quiet", is_flag=True, help="Print only what failed and the end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each thing that happens.")
+@click.pass_context
 def here(
+    context: click.Context,
     *,
     list_only: bool,
     dry_run: bool,
@@ -94,36 +99,52 @@ def here(
     """Run a workflow on this machine."""
     request = request_of(asked, Path.cwd(), os.environ)
     view = _view(as_json=as_json, plain=plain, quiet=quiet)
-    around = Surroundings(system_effects(), os.environ, view, _say, _supervisors)
+    around = Surroundings(system_effects(), os.environ, view, _say)
     if list_only or dry_run:
         session = Session(request, around)
         plans = [(chosen, session.plan(chosen, session.new_id())) for chosen in session.choose()]
         (print_list if list_only else print_dry_run)(plans, as_json=as_json)
         return 0
-    if watch:
-        return asyncio.run(_watched(request, around))
-    return asyncio.run(carried_out(Session(request, around)))
+    begun: Early | None = context.meta.get(KEY)
+    attempts = begun.attempts if begun else new_attempts(cache_folder(os.environ))
+    try:
+        return asyncio.run(_supervised(request, around, attempts, begun, watch=watch))
+    finally:
+        shutil.rmtree(attempts, ignore_errors=True)
 
 
-async def carried_out(session: Session) -> int:
+async def _supervised(
+    request: Request, around: Surroundings, attempts: Path, begun: Early | None, *, watch: bool
+) -> int:
+    supervisors = LocalSupervisors(attempts, kind=WORKFLOW, started=begun.started if begun else None)
+    supervisors.warm_up()
+    try:
+        if watch:
+            return await _watched(request, around, supervisors)
+        return await carried_out(Session(request, around), supervisors)
+    finally:
+        await supervisors.close()
+
+
+async def carried_out(session: Session, supervisors: Supervisors) -> int:
     """Run a session to its end and return the exit code; Ctrl-C cancels it, and kills what is left the second time."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, session.interrupt)
     try:
-        return await session.run()
+        return await session.run(supervisors)
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
 
 
-async def _watched(request: Request, around: Surroundings) -> int:
+async def _watched(request: Request, around: Surroundings, supervisors: Supervisors) -> int:
     """Run again and again, until interrupted while nothing runs."""
     while True:
         try:
             session = Session(request, around)
             root = session.root
-            code = await carried_out(session)
+            code = await carried_out(session, supervisors)
         except CommandFailed as error:
             _say(explain(error) or str(error))
             root, code = request.directory, FAILED
@@ -211,12 +232,6 @@ def _view(*, as_json: bool, plain: bool, quiet: bool) -> View:
     if terminal and not plain and not quiet:
         return TreeView(_write, style, shutil.get_terminal_size)
     return PlainView(_write, style, quiet=quiet)
-
-
-def _supervisors(folder: Path) -> LocalSupervisors:
-    supervisors = LocalSupervisors(folder, kind=WORKFLOW)
-    supervisors.warm_up()
-    return supervisors
 
 
 def _write(text: str) -> None:

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,14 +19,6 @@ class Folders(NamedTuple):
     """Logs of this run."""
     cache: Path
     """What later runs find again: actions, caches, tools."""
-    attempts: Path
-    """Where jobs work; away from the repository, so that they find nothing of it that they did not check out."""
-
-
-def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the person's caches."""
-    base = environment.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path(environment.get("HOME") or Path.home()) / ".cache") / "ostler"
 
 
 def make_folders(root: Path, run_id: str, cache: Path) -> Folders:
@@ -47,7 +38,7 @@ def make_folders(root: Path, run_id: str, cache: Path) -> Folders:
         shutil.rmtree(old, ignore_errors=True)
     run = home / "runs" / run_id
     run.mkdir(mode=0o700)
-    return Folders(home=home, run=run, cache=cache, attempts=cache / "attempts" / run_id)
+    return Folders(home=home, run=run, cache=cache)
 
 
 def log_file(run: Path, node: str) -> Path:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import platform
-import shutil
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +15,9 @@ from ostler.agent.supervision import ActionServices, Supervisors
 from ostler.cli.errors import FAILED, INTERRUPTED
 from ostler.cli.local_run import working_tree
 from ostler.cli.local_run.driver import LeftOut, LocalDriver, Settings
+from ostler.cli.local_run.early import cache_folder
 from ostler.cli.local_run.errors import NotPossibleHere, WorkflowMissing
-from ostler.cli.local_run.folders import Folders, cache_folder, make_folders
+from ostler.cli.local_run.folders import Folders, make_folders
 from ostler.cli.local_run.happenings import Ending, Happening, JobRow, Notice, RunFinished, RunStarted
 from ostler.cli.local_run.preparation import prepare
 from ostler.cli.local_run.request import Request
@@ -70,8 +70,6 @@ class Surroundings(NamedTuple):
     view: View
     say: Callable[[str], object]
     """Shows people what is no part of the run, such as findings in a file."""
-    supervisors: Callable[[Path], Supervisors]
-    """Makes the supervisors whose attempts lie in a folder."""
 
 
 class Session:
@@ -115,14 +113,14 @@ class Session:
         """Return a fresh id of a run."""
         return self._around.effects.ids.new("run")
 
-    async def run(self) -> int:
+    async def run(self, supervisors: Supervisors) -> int:
         """Run all that is chosen, one after the other, and return the exit code."""
         prepared = [(each, run_id, self.plan(each, run_id)) for each in self.choose() for run_id in [self.new_id()]]
         ticking = asyncio.create_task(self._tick())
         endings: list[Ending] = []
         try:
             for each in prepared:
-                ending = "cancelled" if self._cancelled else await self._run(*each)
+                ending = "cancelled" if self._cancelled else await self._run(*each, supervisors)
                 endings.append(ending)
         finally:
             ticking.cancel()
@@ -142,11 +140,10 @@ class Session:
         else:
             self._driver.kill()
 
-    async def _run(self, chosen: Chosen, run_id: str, plan: Plan) -> Ending:
+    async def _run(self, chosen: Chosen, run_id: str, plan: Plan, supervisors: Supervisors) -> Ending:
         clock = self._around.effects.clock
         began = clock.monotonic()
         folders = make_folders(self._tree.root, run_id, cache_folder(self._around.environment))
-        supervisors = self._around.supervisors(folders.attempts)
         with (folders.run / "events.jsonl").open("wb") as events:
             encoder = msgspec.json.Encoder()
 
@@ -163,8 +160,6 @@ class Session:
                 ending = await self._driver.until_ended()
             finally:
                 self._driver = None
-                await supervisors.close()
-                shutil.rmtree(folders.attempts, ignore_errors=True)
             taken = round((clock.monotonic() - began) * 1000)
             tell(RunFinished(run=run_id, conclusion=ending, duration_ms=taken, artifacts=_artifacts(folders, run_id)))
         return ending
