@@ -27,7 +27,7 @@ from tests.e2e.workflows.scenario import FILE, FOLDER, Scenario, load
 
 _AT_A_TIME = 4
 _SLOTS = 4
-_GIT_ENVIRONMENT = {
+GIT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_COUNT": "2",
@@ -105,7 +105,7 @@ class Stage:
         view, said = _Recording(), list[str]()
         environment = {
             **os.environ,
-            **_GIT_ENVIRONMENT,
+            **GIT_ENVIRONMENT,
             "XDG_CACHE_HOME": str(self._root / "cache"),
             "LC_ALL": "C.UTF-8",
             **scenario.env,
@@ -144,4 +144,4 @@ def _laid_out(name: str, scenario: Scenario, folder: Path) -> Path:
 
 
 def _git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, env={**os.environ, **_GIT_ENVIRONMENT}, check=True)
+    subprocess.run(["git", *arguments], cwd=folder, env={**os.environ, **GIT_ENVIRONMENT}, check=True)

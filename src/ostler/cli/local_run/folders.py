@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 _IGNORED: Final = "# Made by `ostler run`; nothing in these folders belongs into the repository.\n/artifacts/\n/runs/\n"
 _RUNS_KEPT: Final = 20
 
@@ -39,6 +41,19 @@ def make_folders(root: Path, run_id: str, cache: Path) -> Folders:
     run = home / "runs" / run_id
     run.mkdir(mode=0o700)
     return Folders(home=home, run=run, cache=cache)
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """What the built-in actions note of an artifact."""
+
+    name: str
+    run: str
+
+
+def artifacts(home: Path, run: str) -> dict[str, str]:
+    """Return the folders of the artifacts that a run made, by their names."""
+    notes = [msgspec.json.decode(path.read_bytes(), type=_Note) for path in (home / "artifacts/.index").glob("*.json")]
+    return {name: str(home / "artifacts" / name) for name in sorted(note.name for note in notes if note.run == run)}
 
 
 def log_file(run: Path, node: str) -> Path:

@@ -14,6 +14,7 @@ from ostler.cli.local_run.happenings import (
     StepFinished,
     StepStarted,
 )
+from ostler.cli.local_run.style import HIDDEN
 from ostler.protocol.v1.runner_messages import Annotation
 
 _TAIL: Final = 25
@@ -68,7 +69,8 @@ class Picture:
             case StepStarted():
                 self.jobs[happening.job].steps[happening.step] = StepPicture(happening.name, now)
             case Line():
-                if step := self.jobs[happening.job].steps.get(happening.step):
+                step = self.jobs[happening.job].steps.get(happening.step)
+                if step is not None and happening.text != HIDDEN:
                     step.tail.append(happening.text)
             case StepFinished():
                 steps = self.jobs[happening.job].steps

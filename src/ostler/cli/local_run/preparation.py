@@ -66,6 +66,11 @@ def only_jobs(workflow: Workflow, names: tuple[str, ...]) -> Workflow:
     return msgspec.structs.replace(workflow, jobs=tuple(job for job in workflow.jobs if job.id in wanted))
 
 
+def run_number(run_id: str) -> str:
+    """Return the digits that stand for a run in `github.run_id`, where actions expect a number."""
+    return str(int.from_bytes(run_id.encode()[-6:]))
+
+
 def _inputs(chosen: Chosen, request: Request) -> dict[str, Any]:
     trigger = chosen.workflow.trigger(chosen.event)
     if trigger is None or chosen.event not in ("workflow_dispatch", "workflow_call"):
@@ -91,7 +96,7 @@ def _facts(chosen: Chosen, event: dict[str, Any], tree: WorkingTree, run_id: str
         actor=str(sender.get("login") or tree.person.login),
         workflow=workflow.name or workflow.path,
         path=workflow.path,
-        run_id=str(int.from_bytes(run_id.encode()[-5:])),
+        run_id=run_number(run_id),
         run_number=1,
         base_ref=_side(pull, "base"),
         head_ref=_side(pull, "head"),

@@ -10,16 +10,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ostler.actions.builtin.folder_vault import FolderVault
 from ostler.agent.supervision import ActionServices, Supervisors
 from ostler.cli.errors import FAILED, INTERRUPTED
 from ostler.cli.local_run import working_tree
 from ostler.cli.local_run.driver import LeftOut, LocalDriver, Settings
 from ostler.cli.local_run.early import cache_folder
 from ostler.cli.local_run.errors import NotPossibleHere, WorkflowMissing
-from ostler.cli.local_run.folders import Folders, make_folders
+from ostler.cli.local_run.folders import Folders, artifacts, make_folders
 from ostler.cli.local_run.happenings import Ending, Happening, JobRow, Notice, RunFinished, RunStarted
-from ostler.cli.local_run.preparation import prepare
+from ostler.cli.local_run.preparation import prepare, run_number
 from ostler.cli.local_run.request import Request
 from ostler.cli.local_run.selection import Chosen, Selection, repository_of, workflow_files
 from ostler.cli.local_run.views import View
@@ -161,7 +160,14 @@ class Session:
             finally:
                 self._driver = None
             taken = round((clock.monotonic() - began) * 1000)
-            tell(RunFinished(run=run_id, conclusion=ending, duration_ms=taken, artifacts=_artifacts(folders, run_id)))
+            tell(
+                RunFinished(
+                    run=run_id,
+                    conclusion=ending,
+                    duration_ms=taken,
+                    artifacts=artifacts(folders.home, run_number(run_id)),
+                )
+            )
         return ending
 
     def _tell(self, happening: Happening) -> None:
@@ -237,11 +243,6 @@ def _started(chosen: Chosen, run_id: str, plan: Plan, folders: Folders) -> RunSt
         folder=str(folders.run),
         jobs=tuple(JobRow(id=node.id, name=node.name, needs=node.parents) for node in nodes),
     )
-
-
-def _artifacts(folders: Folders, run_id: str) -> dict[str, str]:
-    vault = FolderVault(str(folders.home / "artifacts"), str(folders.home / "caches"), run_id)
-    return {artifact.name: artifact.url.removeprefix("file://") for artifact in vault.artifacts("")}
 
 
 def _iso(micros: int) -> str:

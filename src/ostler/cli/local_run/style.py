@@ -11,6 +11,10 @@ _COLOURS: Final[dict[Ending, str]] = {"success": "32", "failure": "31", "cancell
 _LEVELS: Final = {"error": "31", "warning": "33", "notice": "36"}
 
 
+HIDDEN: Final = "##[endgroup]"
+"""A line that marks something in a log and says nothing to people."""
+
+
 class Style:
     """Whether there are colours."""
 
@@ -39,6 +43,11 @@ class Style:
 
     def line(self, text: str) -> str:
         """Return a line of a log as a terminal may have it: its own colours stay where there are any."""
+        if text.startswith("##["):
+            kind, _, text = text.removeprefix("##[").partition("]")
+            if kind in _LEVELS:
+                return f"{self.level(kind)}: {plain(text.encode())}"
+            return self.faint(f"{kind}: " if kind == "debug" else "") + self.strong(plain(text.encode()))
         return (for_page if self._coloured else plain)(text.encode())
 
 

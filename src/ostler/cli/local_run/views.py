@@ -18,7 +18,7 @@ from ostler.cli.local_run.happenings import (
     StepStarted,
 )
 from ostler.cli.local_run.picture import Picture
-from ostler.cli.local_run.style import Style, duration
+from ostler.cli.local_run.style import HIDDEN, Style, duration
 
 Write = Callable[[str], object]
 
@@ -94,7 +94,7 @@ class PlainView:
             case StepStarted(job=job, name=name):
                 return [self._of(job, style.strong(f"▸ {name}"))]
             case Line(job=job, text=text):
-                return [self._of(job, style.line(text))]
+                return [] if text == HIDDEN else [self._of(job, style.line(text))]
             case StepFinished(job=job):
                 return [] if happening.conclusion == "skipped" else [self._of(job, report.step_end(happening, style))]
             case JobFinished(job=job):
