@@ -23,6 +23,7 @@ from ostler.store.submissions import DEFAULT_ORGANIZATION
 from ostler.store.uploads import Limits, UploadTable, over
 
 UPLOADS: Final = UploadTable("caches", counted="state = 'uploading'")
+_BRANCH = "refs/heads/"
 _UPLOADS_OF_AN_ATTEMPT = 50
 _TOUCH_MICROS = 60_000_000
 """The time of an entry's last use is this coarse, so that a busy entry is not written at each look."""
@@ -117,7 +118,8 @@ def scopes(connection: Connection, job: JobScope) -> list[Scope]:
     row = _BASE.row(connection, job_id=job.job_id)
     program = None if row is None else _decode_spec(row[0]).program
     base = program.github.base_ref if program else ""
-    branches = [f"refs/heads/{name}" for name in (base, job.default_branch) if name]
+    names = [(base or "").removeprefix(_BRANCH), job.default_branch]
+    branches = [_BRANCH + name for name in names if name]
     found = [Scope(job.ref, job.trusted), *(Scope(ref, trusted=True) for ref in branches)]
     return list(dict.fromkeys(found))
 
