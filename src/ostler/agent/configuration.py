@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from ostler.actions.library.sources import check_mirror
 from ostler.agent.configuration_file import File, read_file
 from ostler.agent.errors import ConfigurationError, IsolationUnavailable
 from ostler.agent.settings import BY_KEY, PREFIX, SETTINGS, Form, Setting
@@ -194,6 +195,12 @@ def _check(configuration: Configuration, sources: Mapping[str, _Source]) -> None
                     f"{sources['oidc_token_file'].place}: with an OIDC token `{key}` is needed too",
                     fix=f"Set `{key}`; the pool's page shows it.",
                 )
+    for mirror in configuration.action_mirrors:
+        if isinstance(refused := check_mirror(mirror), Refused):
+            raise ConfigurationError(
+                f"{sources['action_mirrors'].place}: {refused.reason}",
+                fix="Write `https://git.example/{owner}/{repo}` or a folder.",
+            )
     if not configuration.enabled_workflow_types:
         raise ConfigurationError(
             f"{sources['enabled_workflow_types'].place}: without any kind of job the runner would have nothing to do",

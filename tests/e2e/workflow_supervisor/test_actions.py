@@ -185,3 +185,15 @@ def test_containers_are_refused_before_anything_runs(tmp_path: Path) -> None:
     found = ran(tmp_path, order(program("- run: echo no", container="alpine")))
     assert (found.result.cause, found.result.detail) == ("configuration", "docker_unavailable")
     assert found.steps["Run echo no"] == "skipped"
+
+
+def test_the_built_in_checkout_brings_the_working_tree(tmp_path: Path) -> None:
+    source = tmp_path / "tree"
+    source.mkdir()
+    (source / "file").write_text("not committed\n")
+    services = ActionServices(runner_name="bench", source=str(source))
+    found = ran(
+        tmp_path / "attempts", order(program("- uses: actions/checkout@v4\n- run: cat file"), services=services)
+    )
+    assert found.result.conclusion == "succeeded", found.log
+    assert found.said[-1] == "not committed"

@@ -44,7 +44,7 @@ def test_every_key_has_an_environment_form_that_beats_the_file(key: str, tmp_pat
         Form.NUMBER: ("11", "12"),
         Form.DURATION: ("11s", "12s"),
         Form.SIZE: ("11MiB", "12MiB"),
-        Form.LIST: ("one", "two"),
+        Form.LIST: ("/one", "/two"),
         Form.PAIRS: ("A=one", "A=two"),
         Form.TEXT: ("one", "two"),
     }
@@ -300,3 +300,8 @@ def test_an_oidc_token_comes_from_its_file_each_time(tmp_path: Path) -> None:
     assert token() == "jwt-1"
     file.write_text("jwt-2")
     assert token() == "jwt-2"
+
+
+def test_a_mirror_that_means_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="action_mirrors: `nonsense` is no source of actions"):
+        from_file(tmp_path, "action_mirrors: [nonsense]\n")

@@ -13,14 +13,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from ostler.actions.engine.job import Job, JobEnd
 from ostler.actions.engine.machine import Leash
 from ostler.actions.engine.scope import JobState, Services
 from ostler.actions.engine.turns import Task, Tasks
-from ostler.actions.library import Library, open_sources
 from ostler.agent.supervision import JobOrder
 from ostler.agent.supervisor import verdict as verdicts
 from ostler.agent.supervisor.channel import Channel
@@ -30,6 +28,7 @@ from ostler.agent.supervisor.directory import Directory, DiskFull
 from ostler.agent.supervisor.life import Shutdown
 from ostler.agent.supervisor.verdict import Verdict
 from ostler.agent.supervisor.watch import FLOOR_BYTES, DiskWatch
+from ostler.agent.workflow_supervisor.actions import JobActions
 from ostler.agent.workflow_supervisor.hands import Hands
 from ostler.agent.workflow_supervisor.processes import Processes
 from ostler.agent.workflow_supervisor.step_log import StepLog
@@ -74,7 +73,7 @@ class WorkflowRun:
                 self._hands,
                 order.env,
             ),
-            _library(order, directory.path),
+            JobActions(order, directory.path),
         )
         self._began = now_ms()
         self._deadline: int | None = self._began + order.timeout_ms if order.timeout_ms else None
@@ -323,18 +322,6 @@ def _services(order: JobOrder) -> Services:
         server=told.server,
         token=told.token,
         node=told.node,
-    )
-
-
-def _library(order: JobOrder, path: str) -> Library:
-    program = order.program
-    temp = Path(path, "tmp")
-    return Library(
-        cache=Path(order.services.cache) if order.services.cache else temp / "action-cache",
-        into=temp / "actions",
-        sources=open_sources(order.services.mirrors, order.services.server, order.services.token),
-        pins=program.actions if program else {},
-        real=(*order.services.real_actions, *(program.real_actions if program else ())),
     )
 
 
