@@ -16,7 +16,7 @@ from ostler.expr.functions import Function
 from ostler.expr.json_text import quoted
 from ostler.expr.parser import parse
 from ostler.expr.templates import OPENS, Template
-from ostler.expr.values import ARRAY, NUMBER, OBJECT, STRING, Value, as_number, as_text, kind, member
+from ostler.expr.values import ARRAY, NUMBER, OBJECT, STRING, Value, as_number, as_text, kind
 
 _CONTEXTS = (
     *("github", "env", "vars", "job", "jobs", "steps", "runner", "secrets", "strategy", "matrix", "needs", "inputs"),
@@ -39,8 +39,8 @@ def eval(context: click.Context, expression: str, context_file: BinaryIO | None)
     """Print the value of EXPRESSION as JSON.
 
     The expression may stand in ${{ }} or not; text around ${{ }} makes the value a text. Every documented context is
-    known and empty unless FILE gives it. The status functions go by job.status in FILE, and hashFiles looks for files
-    below the current directory. An error is shown with its place and the exit code is 1.
+    known and empty unless FILE gives it. The status functions go by job.status, steps and needs in FILE, and hashFiles
+    looks for files below the current directory. An error is shown with its place and the exit code is 1.
     """
     given: Mapping[str, Value] = {} if context_file is None else read_contexts(context_file)
     try:
@@ -74,16 +74,30 @@ def _value(expression: str, scope: Scope) -> Value:
 def _scope(given: Mapping[str, Value]) -> Scope:
     contexts: dict[str, Value] = {name: {} for name in _CONTEXTS}
     contexts.update((name.lower(), value) for name, value in given.items())
-    job = contexts["job"]
-    status = as_text(cast("Value", member(job, "status"))) if isinstance(job, Mapping) else ""
+    status = _status(Scope(contexts))
     functions: dict[str, Function] = {
         "always": lambda _: True,
-        "success": lambda _: status not in ("failure", "cancelled"),
+        "success": lambda _: status == "success",
         "failure": lambda _: status == "failure",
         "cancelled": lambda _: status == "cancelled",
         "hashfiles": _hash_files,
     }
     return Scope(contexts, functions)
+
+
+def _status(scope: Scope) -> str:
+    """Return how things went: as the job says, or as its steps and the jobs that it needs say together."""
+
+    def found(text: str) -> list[str]:
+        return [as_text(value).lower() for value in cast("list[Value]", evaluate(parse(text), scope))]
+
+    if status := as_text(evaluate(parse("job.status"), scope)).lower():
+        return status
+    results = found("needs.*.result")
+    ends = [*found("steps.*.conclusion"), *results]
+    return next(
+        (end for end in ("failure", "cancelled") if end in ends), "skipped" if "skipped" in results else "success"
+    )
 
 
 def _hash_files(arguments: Sequence[Value]) -> Value:

@@ -1,5 +1,6 @@
 """Text in which expressions stand between ``${{`` and ``}}``, the conditions of ``if:``, and values full of both."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
@@ -14,6 +15,7 @@ from ostler.expr.values import OBJECT, Value, as_text, kind
 OPENS: Final = "${{"
 _CLOSES: Final = "}}"
 _INSERT: Final = "insert"
+_STRING_OR_END = re.compile(r"'[^']*+'|'|\}\}")
 
 
 class Template:
@@ -67,18 +69,16 @@ class Template:
 
 def _closing(text: str, opening: int) -> int:
     """Return where the ``}}`` stands that ends an expression: not the one within a string."""
-    here = opening + len(OPENS)
-    while True:
-        closing, quote = text.find(_CLOSES, here), text.find("'", here)
-        if closing >= 0 and (quote < 0 or closing < quote):
-            return closing
-        after = text.find("'", quote + 1) if quote >= 0 else -1
-        if after < 0:
-            fix = (
-                "Close it with }}; a single quote within a string is written ''." if quote >= 0 else "Close it with }}."
-            )
-            raise ExpressionNotClosed("${{ is never closed", opening, len(text), expected="}}", fix=fix)
-        here = after + 1
+    for match in _STRING_OR_END.finditer(text, opening + len(OPENS)):
+        if match[0] == _CLOSES:
+            return match.start()
+        if match[0] == "'":
+            raise _not_closed(text, opening, "Close it with }}; a single quote within a string is written ''.")
+    raise _not_closed(text, opening, "Close it with }}.")
+
+
+def _not_closed(text: str, opening: int, fix: str) -> ExpressionNotClosed:
+    return ExpressionNotClosed("${{ is never closed", opening, len(text), expected="}}", fix=fix)
 
 
 def condition(text: str | None) -> Node:

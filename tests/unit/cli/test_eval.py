@@ -58,10 +58,23 @@ def test_contexts_come_from_json_or_yaml(given: str, tmp_path: Path) -> None:
     }
 
 
-def test_status_functions_go_by_the_status_of_the_job() -> None:
-    given = '{"job": {"status": "failure"}}'
-    result = evaluated("format('{0} {1} {2}', success(), failure(), cancelled())", "--context", "-", given=given)
-    assert result.stdout == '"false true false"\n'
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ({}, "true false false"),
+        ({"job": {"status": "Success"}, "steps": {"a": {"conclusion": "failure"}}}, "true false false"),
+        ({"job": {"status": "failure"}}, "false true false"),
+        ({"job": {"status": "cancelled"}}, "false false true"),
+        ({"steps": {"a": {"outcome": "failure", "conclusion": "success"}, "b": {}}}, "true false false"),
+        ({"steps": {"a": {"conclusion": "skipped"}, "b": {"conclusion": "failure"}}}, "false true false"),
+        ({"needs": {"a": {"result": "skipped"}}}, "false false false"),
+        ({"needs": {"a": {"result": "success"}, "b": {"result": "cancelled"}}}, "false false true"),
+    ],
+)
+def test_status_functions_go_by_what_is_given(given: dict[str, object], printed: str) -> None:
+    expression = "format('{0} {1} {2}', success(), failure(), cancelled())"
+    result = evaluated(expression, "--context", "-", given=json.dumps(given))
+    assert result.stdout == f'"{printed}"\n'
 
 
 def test_files_are_hashed_below_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,12 @@ def test_a_text_with_expressions_is_bounded_too() -> None:
         Template.parse("${{ nearly }}${{ nearly }}").text(scope)
 
 
+def test_the_end_of_an_expression_is_found_in_one_pass() -> None:
+    assert Template.parse("${{ 1 }}" + "''" * 500_000 + "}}").value(Scope({})) != ""
+    with pytest.raises(ExpressionTooLong):
+        Template.parse("${{ " + "''" * 500_000 + " }}")
+
+
 def test_json_is_100_deep_at_most() -> None:
     deep: dict[str, Value] = {"text": "[" * 100 + "]" * 100, "deeper": "[" * 101 + "]" * 101, "far": '{"a":' * 100_000}
     assert value_of("toJSON(fromJSON(text)) != ''", deep) is True
