@@ -10,12 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from docs.generators import cli, errors, protocol, requirements, schemas, settings, states, validate_rules
+from docs.generators import (
+    cli,
+    compatibility,
+    errors,
+    protocol,
+    requirements,
+    schemas,
+    settings,
+    states,
+    validate_rules,
+)
 
 FOLDER: Final = Path(__file__).parent
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "reference/action.schema.json": schemas.action,
     "reference/cli.md": cli.page,
+    "reference/compatibility.md": compatibility.page,
     "reference/errors.md": errors.page,
     "reference/protocol.md": protocol.page,
     "reference/requirements.md": requirements.page,
