@@ -93,11 +93,11 @@ class Progress:
         self.book.move(node_id, _E.BEGIN)
         self.resume(node_id)
 
-    def holds(self, node_id: str) -> bool:
-        """Return whether the condition of a node's job is met as things stand now."""
+    def holds(self, node_id: str, *, cancelling: bool) -> bool:
+        """Return whether the condition of a node's job is met, of a run that is cancelled or is not."""
         slot = slot_of(node_id)
         frame = self._scopes.frame(slot)
-        status = conditions.status(self.book, self.book.nodes[slot], cancelling=bool(self.run.cancelling))
+        status = conditions.status(self.book, self.book.nodes[slot], cancelling=cancelling)
         return self.evaluator.holds("if", frame.job.if_, frame.contexts, status)
 
     def fail(self, node_id: str, note: str) -> None:
@@ -160,7 +160,7 @@ class Progress:
             return
         try:
             frame = self._scopes.frame(node_id)
-            if not self.holds(node_id):
+            if not self.holds(node_id, cancelling=bool(self.run.cancelling)):
                 self._skip(node)
             elif frame.job.strategy.matrix is None:
                 self._start(node_id)
@@ -170,8 +170,8 @@ class Progress:
             self.fail(node_id, str(misconfigured))
 
     def _skip(self, node: Node) -> None:
-        """End a job whose condition is not met: cancelled if nothing but the end of the run spoke against it."""
-        if self.run.cancelling and not self.book.flaws_before(node):
+        """End a job whose condition is not met: cancelled if nothing but the end of the run speaks against it."""
+        if self.run.cancelling and self.holds(node.id, cancelling=False):
             self.end(node.id, "cancelled", note=self.run.cancel_reason or "the run was cancelled")
         else:
             self.end(node.id, "skipped", note=conditions.why_skipped(self.book, node))

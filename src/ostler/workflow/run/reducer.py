@@ -148,7 +148,7 @@ class Reducer:
     def _goes_on(self, node_id: str) -> bool:
         """Return whether the condition of a job still holds now that the run is cancelled."""
         try:
-            return self._progress.holds(node_id)
+            return self._progress.holds(node_id, cancelling=True)
         except Misconfigured:
             return False
 

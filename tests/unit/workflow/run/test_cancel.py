@@ -36,10 +36,13 @@ def test_jobs_whose_condition_still_holds_go_on() -> None:
 
 def test_what_would_have_run_is_cancelled_not_skipped() -> None:
     """Otherwise a run whose last running job succeeds nevertheless would pass without the others."""
-    run = driven(WORKFLOW)
+    run = driven(
+        WORKFLOW.rstrip()
+        + "\n      g: {needs: a, if: failure(), STEPS}\n      h: {needs: a, if: '!cancelled()', STEPS}\n"
+    )
     run.cancel()
     run.end("a", "b")
-    assert run.node("d").conclusion == "cancelled"
+    assert [run.node(node).conclusion for node in "dgh"] == ["cancelled", "skipped", "cancelled"]
 
 
 def test_force_spares_nobody() -> None:
