@@ -1,7 +1,7 @@
 """Calls to the server with the token of a job: synchronous, streamed in both directions, repeated when it may help.
 
-For processes that do one thing after the other and live briefly; the agent itself has a better client. Only a job's own
-endpoints are called here, and the token goes to no other origin: redirects are not followed.
+For processes that do one thing after the other and live briefly; the agent itself has a better client. The token goes
+to no other origin: redirects are not followed.
 """
 
 import hashlib
@@ -62,13 +62,14 @@ class JobApi:
         content = b"" if body is None else json.dumps(body).encode()
         answer = io.BytesIO()
         self._repeated(method, path, query, (io.BytesIO(content), len(content)), answer)
-        text = answer.getvalue()
-        return cast("dict[str, object]", json.loads(text)) if text else {}
+        return _decoded(answer.getvalue())
 
-    def upload(self, path: str, file: str) -> None:
+    def upload(self, path: str, file: str, query: Mapping[str, str] | None = None) -> dict[str, object]:
         """Put the bytes of a file."""
+        answer = io.BytesIO()
         with open(file, "rb") as opened:
-            self._repeated("PUT", path, None, (opened, os.path.getsize(file)), io.BytesIO())
+            self._repeated("PUT", path, query, (opened, os.path.getsize(file)), answer)
+        return _decoded(answer.getvalue())
 
     def download(self, path: str, file: str, query: Mapping[str, str] | None = None, span: str = "") -> Downloaded:
         """Write what a path holds to a file; ``span`` is a Range header for a part of it."""
@@ -139,6 +140,10 @@ class JobApi:
         if self._proxy is not None:
             secure.set_tunnel(server.host, server.port, _proxy_headers(self._proxy))
         return secure
+
+
+def _decoded(text: bytes) -> dict[str, object]:
+    return cast("dict[str, object]", json.loads(text)) if text else {}
 
 
 def _proxy_headers(proxy: Address) -> dict[str, str]:

@@ -29,6 +29,7 @@ COMMANDS: dict[str, Entry] = {
     "runner": Entry("ostler.cli.runner", "List, view, pause and drain runners."),
     "repository": Entry("ostler.cli.repository", "Connect the repositories whose workflows this server runs."),
     "workflow": Entry("ostler.cli.workflow", "List the workflows of a repository and run them."),
+    "action": Entry("ostler.cli.action", "See, lock and import the actions that workflows use."),
     "secret": Entry("ostler.cli.secret", "Manage the secrets of a repository."),
     "variable": Entry("ostler.cli.variable", "Manage the variables of a repository."),
     "token": Entry("ostler.cli.token", "Create and revoke tokens."),

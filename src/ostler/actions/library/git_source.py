@@ -20,6 +20,8 @@ from ostler.actions.tree import LINK, PROGRAM, TreeWriter
 from ostler.domain.machine import Refused
 
 _TIMEOUT_SECONDS = 300.0
+_QUESTION_SECONDS = 30.0
+"""How long a server may take to say what its refs are, before the next source is asked."""
 _CHUNK = 1 << 20
 _LONGEST_LINK = 4096
 _ANSWERED_NO = (
@@ -46,16 +48,16 @@ class _Blob(NamedTuple):
 class GitSource:
     """One template of addresses."""
 
-    def __init__(self, template: str, timeout: float = _TIMEOUT_SECONDS) -> None:
-        """Without ``{repo}`` in it, ``/{owner}/{repo}`` is put behind it."""
-        self._template = template if "{repo}" in template else f"{template.rstrip('/')}/{{owner}}/{{repo}}"
+    def __init__(self, template: str, timeout: float = _TIMEOUT_SECONDS, *, exact: bool = False) -> None:
+        """Without ``{repo}`` in it, ``/{owner}/{repo}`` is put behind it, unless it is ``exact`` as it is."""
+        self._template = template if exact or "{repo}" in template else f"{template.rstrip('/')}/{{owner}}/{{repo}}"
         self._timeout = timeout
         shown = address(self._template)
         self.name = shown.url if shown is not None else self._template
 
     def resolve(self, remote: Remote) -> Version | Refused:
         """Ask the server for the tag, else the branch, of this name."""
-        git = self._git(remote, Path("/"))
+        git = self._git(remote, Path("/"), min(self._timeout, _QUESTION_SECONDS))
         if isinstance(git, Refused):
             return git
         ref = remote.ref
@@ -76,7 +78,7 @@ class GitSource:
     def fetch(self, remote: Remote, version: Version, into: Path) -> str | Refused:
         """Fetch one commit and write its files."""
         with tempfile.TemporaryDirectory(dir=into.parent, prefix=".git-") as folder:
-            git = self._git(remote, Path(folder))
+            git = self._git(remote, Path(folder), self._timeout)
             if isinstance(git, Refused):
                 return git
             try:
@@ -101,7 +103,7 @@ class GitSource:
         git.output(*options, REMOTE, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
         git.output("cat-file", "-e", commit)
 
-    def _git(self, remote: Remote, folder: Path) -> Git | Refused:
+    def _git(self, remote: Remote, folder: Path, timeout: float) -> Git | Refused:
         filled = self._template.replace("{owner}", remote.owner).replace("{repo}", remote.repo)
         where = address(filled)
         if where is None:
@@ -109,7 +111,7 @@ class GitSource:
         place = where.url.removeprefix("file://")
         if where.scheme == "file" and not any(os.path.isdir(f"{place}{suffix}") for suffix in ("", ".git")):
             return Refused("action_not_found", f"there is no repository {place}")
-        return Git(str(folder), remote=where, config=_credentials(where), timeout=self._timeout)
+        return Git(str(folder), remote=where, config=_credentials(where), timeout=timeout)
 
     def _refused(self, remote: Remote, failure: GitFailed) -> Refused:
         said = " ".join(failure.said.split())[-300:]

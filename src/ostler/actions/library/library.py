@@ -12,7 +12,12 @@ from ostler.actions.library.references import Remote
 from ostler.actions.library.shelf import Known, Shelf
 from ostler.actions.library.source import Source, Version
 from ostler.domain.machine import Refused
+from ostler.effects import SystemClock
 from ostler.workflow.action_model import Action
+
+_KEPT_BYTES = 20 << 30
+_UNUSED_SECONDS = 60 * 86_400.0
+"""What was not used for so long is deleted when something new is kept."""
 
 
 class Found(NamedTuple):
@@ -81,7 +86,7 @@ class Library:
 
     def fetch(self, remote: Remote, place: Path) -> Fetched | Refused:
         """Copy the repository that a reference names to a place that does not exist yet, from where it can be had."""
-        pin = self._pins.get(_pin_key(remote.text), "")
+        pin = self._pins.get(_pin_key(remote.text)) or self._pins.get(_pin_key(remote.at), "")
         known = self._shelf.recall("commit", remote.key, remote.commit) if remote.commit else None
         digest = pin or (known.digest if known is not None else "")
         if digest and self._shelf.take(digest, place):
@@ -157,6 +162,8 @@ class Library:
             )
         for name in names:
             self._shelf.remember(Known(version.commit, arrived), *name)
+        now = SystemClock().now() / 1_000_000
+        self._shelf.prune(_KEPT_BYTES, now - _UNUSED_SECONDS)
         if not self._shelf.take(arrived, place):
             return Refused("action_unreachable", f"`{remote.text}` was fetched, but the cache lost it at once.")
         return arrived

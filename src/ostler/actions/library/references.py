@@ -46,6 +46,11 @@ class Remote(NamedTuple):
         return f"{self.name}@{self.ref}"
 
     @property
+    def at(self) -> str:
+        """The whole repository at the ref: what is fetched and locked."""
+        return f"{self.repository}@{self.ref}"
+
+    @property
     def commit(self) -> str:
         """The ref, if it is a whole commit id: one that cannot move."""
         lowered = self.ref.lower()

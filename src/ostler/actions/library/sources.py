@@ -11,6 +11,9 @@ from ostler.actions.library.git_source import GitSource
 from ostler.actions.library.source import Source
 from ostler.domain.machine import Refused
 
+PUBLIC = "https://github.com/{owner}/{repo}"
+"""Where the references of published workflows mean to be found."""
+
 
 class _ServerModule(Protocol):
     def open_source(self, server: str, token: str) -> Source | None: ...
@@ -19,8 +22,9 @@ class _ServerModule(Protocol):
 def open_sources(mirrors: Sequence[str], server: str = "", token: str = "") -> list[Source]:
     """Return the mirrors as sources and, after them, the store of the server.
 
-    The client for that is only imported where there is a server: local runs begin faster without it. Mirrors that mean
-    nothing were refused when they were configured, by ``check_mirror``.
+    Without any mirror GitHub is asked at last, so that a runner that reaches it needs no settings. The client for the
+    store is only imported where there is a server: local runs begin faster without it. Mirrors that mean nothing were
+    refused when they were configured, by ``check_mirror``.
     """
     found: list[Source] = []
     for mirror in mirrors:
@@ -36,6 +40,8 @@ def open_sources(mirrors: Sequence[str], server: str = "", token: str = "") -> l
         store = module.open_source(server, token)
         if store is not None:
             found.append(store)
+    if not mirrors:
+        found.append(GitSource(PUBLIC))
     return found
 
 

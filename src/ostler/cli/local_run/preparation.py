@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ostler.actions.library.lock import PLACES as LOCK_FILES, parse_lock
 from ostler.cli.local_run.errors import NothingChosen, PlanRefused, WorkflowMissing
 from ostler.cli.local_run.request import Request
 from ostler.cli.local_run.selection import Chosen
@@ -43,11 +44,23 @@ def prepare(chosen: Chosen, request: Request, tree: WorkingTree, run_id: str, lo
             secrets=tuple(request.secrets),
             debug=debug,
             clone_url=tree.url,
+            actions=_pins(tree.root),
         ),
     )
     if isinstance(plan, Refused):
         raise PlanRefused(plan.reason)
     return plan
+
+
+def _pins(root: Path) -> dict[str, str]:
+    """Return what the repository's lock file says of actions."""
+    for name in LOCK_FILES:
+        if (root / name).is_file():
+            lock = parse_lock((root / name).read_bytes())
+            if isinstance(lock, Refused):
+                raise PlanRefused(f"{name}: {lock.reason}")
+            return lock.pins
+    return {}
 
 
 def only_jobs(workflow: Workflow, names: tuple[str, ...]) -> Workflow:

@@ -82,6 +82,17 @@ class GitSources:
                 return await self._read(origin, _workflow_files(listed.decode("utf-8", "replace")))
         return {}
 
+    async def files(self, origin: Origin, sha: str, paths: Sequence[str]) -> Mapping[str, bytes] | Refused:
+        """See ``Sources``."""
+        fetched = await self._fetched(origin, sha)
+        if isinstance(fetched, Refused):
+            return fetched
+        listed = await self._local(origin, "ls-tree", "-z", sha, "--", *paths)
+        if isinstance(listed, Refused):
+            return listed
+        found = _files(listed.decode("utf-8", "replace"))
+        return await self._read(origin, found) if found else {}
+
     async def describe(self, origin: Origin, sha: str) -> Described | Refused:
         """See ``Sources``."""
         fetched = await self._fetched(origin, sha)
@@ -206,10 +217,11 @@ class GitSources:
 
 
 def _workflow_files(listed: str) -> dict[str, str]:
-    """Return path and content of the workflow files of a listing; links and folders are none."""
-    files: dict[str, str] = {}
-    for entry in listed.split("\0"):
-        facts, _, path = entry.partition("\t")
-        if facts.startswith("100") and path.endswith((".yml", ".yaml")):
-            files[path] = facts.split(" ")[2]
-    return files
+    """Return path and content of the workflow files of a listing."""
+    return {path: blob for path, blob in _files(listed).items() if path.endswith((".yml", ".yaml"))}
+
+
+def _files(listed: str) -> dict[str, str]:
+    """Return path and content of the files of a listing; links and folders are none."""
+    entries = (entry.partition("\t") for entry in listed.split("\0"))
+    return {path: facts.split(" ")[2] for facts, _, path in entries if facts.startswith("100")}

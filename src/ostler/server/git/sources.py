@@ -47,6 +47,10 @@ class Sources(Protocol):
         """Return the workflow files, by path, of the first of these folders that a commit has."""
         ...
 
+    async def files(self, origin: Origin, sha: str, paths: Sequence[str]) -> Mapping[str, bytes] | Refused:
+        """Return those of these files that a commit has."""
+        ...
+
     async def describe(self, origin: Origin, sha: str) -> Described | Refused:
         """Return the message and author of a commit."""
         ...

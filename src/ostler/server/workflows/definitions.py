@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from ostler.actions.library.lock import PLACES as LOCK_FILES, Lock, parse_lock
 from ostler.domain.machine import Refused
 from ostler.domain.repository import WORKFLOW_FOLDERS
 from ostler.protocol.v1.repository_messages import RepositoryView
@@ -69,6 +70,15 @@ class Definitions:
             if len(called) > _MOST_CALLED:
                 return Refused("calls_too_deep", f"more than {_MOST_CALLED} workflows are called")
         return called
+
+    async def pins(self, repository: Repository, sha: str) -> dict[str, str] | Refused:
+        """Return what the lock file of a commit says of actions; nothing if there is none."""
+        files = await self._sources.files(self.origin(repository), sha, LOCK_FILES)
+        if isinstance(files, Refused):
+            return files
+        found = next((files[path] for path in LOCK_FILES if path in files), None)
+        lock = parse_lock(found) if found is not None else Lock()
+        return lock if isinstance(lock, Refused) else lock.pins
 
     async def _one(self, repository: Repository, sha: str, key: str) -> Workflow | Refused:
         if key.startswith("./"):

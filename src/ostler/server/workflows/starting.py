@@ -177,6 +177,9 @@ class Starter:
         called = await self._definitions.called(repository, place.definition_sha, workflow)
         if isinstance(called, Refused):
             return called
+        pins = await self._definitions.pins(repository, place.definition_sha)
+        if isinstance(pins, Refused):
+            return pins
         on, inputs, event = workflow.trigger(occurrence.event), dict(occurrence.inputs), dict(occurrence.payload)
         if occurrence.event == "workflow_dispatch" and on is not None:
             typed = dispatch_inputs(on, cast("Mapping[str, Scalar]", inputs))
@@ -209,6 +212,7 @@ class Starter:
             trusted=trusted,
             approved=trusted,
             clone_url=repository.view.clone_url,
+            actions=pins,
         )
         return make_plan(workflow, called, given)
 

@@ -16,6 +16,7 @@ from hashlib import sha256
 from ostler.actions.builtin.checkout.target import Target
 from ostler.actions.git import REMOTE, Git, GitFailed
 
+_UNUSED_SECONDS = 60 * 86_400
 _ALL = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 
@@ -34,6 +35,7 @@ class Mirror:
         if os.path.isdir(whole):
             parents = _parents(self._git(whole), target)
             if parents is not None:
+                os.utime(self._folder)
                 return whole, parents
         with self._locked("recent", len(target.commit)) as folder:
             git = self._git(folder)
@@ -78,6 +80,7 @@ class Mirror:
             if not os.path.isdir(folder):
                 self._make(folder, hash_length)
             _clear(folder)
+            os.utime(self._folder)
             yield folder
         finally:
             os.close(descriptor)
@@ -90,8 +93,19 @@ class Mirror:
             os.rename(unfinished, folder)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
+        self._forget_unused()
         with open(os.path.join(self._folder, "url"), "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(f"{self._url}\n")
+
+    def _forget_unused(self) -> None:
+        """Delete what nobody used for longer than any job lasts, when something new begins."""
+        newest = os.stat(self._folder).st_mtime
+        above = os.path.dirname(self._folder)
+        for name in os.listdir(above):
+            other = os.path.join(above, name)
+            with suppress(FileNotFoundError):
+                if newest - os.stat(other).st_mtime > _UNUSED_SECONDS:
+                    shutil.rmtree(other, ignore_errors=True)
 
 
 def _parents(git: Git, target: Target) -> bool | None:
