@@ -189,6 +189,12 @@ class LocalSupervisors:
             process.link.close()  # it ends when its agent hangs up
             self.ended(process)
 
+    def keep_ready(self, slots: int) -> None:
+        """Have so many from now on, of the kind that is there."""
+        self._slots = slots
+        self._kinds = [*self._kinds, *self._kinds[-1:] * slots][:slots]
+        self.warm_up()
+
     async def launch(self, order: JobOrder) -> Supervisor:
         directory = AttemptDirectory(self._root, order.job_id, order.fence)
         try:

@@ -12,7 +12,6 @@ from typing import Final, TypedDict, Unpack
 import click
 
 from ostler.agent.local_supervisors import LocalSupervisors
-from ostler.agent.supervision import Supervisors
 from ostler.agent.supervisor_start import WORKFLOW
 from ostler.cli import output
 from ostler.cli.env_files import read_pairs
@@ -126,7 +125,7 @@ async def _supervised(
         await supervisors.close()
 
 
-async def carried_out(session: Session, supervisors: Supervisors) -> int:
+async def carried_out(session: Session, supervisors: LocalSupervisors) -> int:
     """Run a session to its end and return the exit code; Ctrl-C cancels it, and kills what is left the second time."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -138,7 +137,7 @@ async def carried_out(session: Session, supervisors: Supervisors) -> int:
             loop.remove_signal_handler(number)
 
 
-async def _watched(request: Request, around: Surroundings, supervisors: Supervisors) -> int:
+async def _watched(request: Request, around: Surroundings, supervisors: LocalSupervisors) -> int:
     """Run again and again, until interrupted while nothing runs."""
     while True:
         try:

@@ -71,6 +71,11 @@ class LocalDriver:
         self._fresh = tuple(state.nodes.values())
         self._ended: asyncio.Future[RunEnded] = asyncio.get_running_loop().create_future()
 
+    @property
+    def startable(self) -> int:
+        """How many jobs can start at once."""
+        return sum(isinstance(effect, StartJob) for effect in self._effects)
+
     async def until_ended(self) -> Ending:
         """Run to the end."""
         self._settle()

@@ -1,5 +1,7 @@
 """What a run comes to, in words: what failed first, then remarks, summaries and what it leaves behind."""
 
+import re
+
 from ostler.cli.local_run.happenings import Ending, JobFinished, RunStarted, StepFinished
 from ostler.cli.local_run.picture import JobPicture, Picture, StepPicture
 from ostler.cli.local_run.style import Style, duration
@@ -12,6 +14,10 @@ _WORDS: dict[Ending, str] = {
     "success": "succeeded",
     "skipped": "skipped",
 }
+
+
+_EXIT = re.compile(r"Process completed with exit code \d+\.")
+"""A remark that repeats what is told of its step anyway."""
 
 
 def headline(started: RunStarted) -> str:
@@ -37,7 +43,8 @@ def ending(picture: Picture, style: Style, *, tails: bool) -> list[str]:
     for job in picture.jobs.values():
         if job.ended and job.ended.conclusion == "failure":
             lines += _failed(job, job.ended, style, tails=tails)
-    lines += [_remark(job, remark, style) for job in picture.jobs.values() for remark in job.annotations()]
+    remarks = [(job, remark) for job in picture.jobs.values() for remark in job.annotations()]
+    lines += [_remark(job, remark, style) for job, remark in remarks if not _EXIT.fullmatch(remark.message)]
     for job in picture.jobs.values():
         for summary in job.summaries():
             lines += ["", style.strong(f"Summary of {job.name}"), *summary.rstrip("\n").split("\n")]

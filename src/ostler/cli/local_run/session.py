@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ostler.agent.supervision import ActionServices, Supervisors
+from ostler.agent.local_supervisors import LocalSupervisors
+from ostler.agent.supervision import ActionServices
 from ostler.cli.errors import FAILED, INTERRUPTED
 from ostler.cli.local_run import working_tree
 from ostler.cli.local_run.driver import LeftOut, LocalDriver, Settings
@@ -20,7 +21,7 @@ from ostler.cli.local_run.folders import Folders, artifacts, make_folders
 from ostler.cli.local_run.happenings import Ending, Happening, JobRow, Notice, RunFinished, RunStarted
 from ostler.cli.local_run.preparation import prepare, run_number
 from ostler.cli.local_run.request import Request
-from ostler.cli.local_run.selection import Chosen, Selection, repository_of, workflow_files
+from ostler.cli.local_run.selection import FOLDERS, Chosen, Selection, repository_of, workflow_files
 from ostler.cli.local_run.views import View
 from ostler.cli.local_run.workflow_files import WorkflowFiles
 from ostler.cli.local_run.working_tree import WorkingTree
@@ -112,7 +113,7 @@ class Session:
         """Return a fresh id of a run."""
         return self._around.effects.ids.new("run")
 
-    async def run(self, supervisors: Supervisors) -> int:
+    async def run(self, supervisors: LocalSupervisors) -> int:
         """Run all that is chosen, one after the other, and return the exit code."""
         prepared = [(each, run_id, self.plan(each, run_id)) for each in self.choose() for run_id in [self.new_id()]]
         ticking = asyncio.create_task(self._tick())
@@ -139,7 +140,7 @@ class Session:
         else:
             self._driver.kill()
 
-    async def _run(self, chosen: Chosen, run_id: str, plan: Plan, supervisors: Supervisors) -> Ending:
+    async def _run(self, chosen: Chosen, run_id: str, plan: Plan, supervisors: LocalSupervisors) -> Ending:
         clock = self._around.effects.clock
         began = clock.monotonic()
         folders = make_folders(self._tree.root, run_id, cache_folder(self._around.environment))
@@ -155,6 +156,7 @@ class Session:
                 tell(Notice(message=chosen.notice))
             settings = self._settings(folders)
             self._driver = LocalDriver(plan, supervisors, folders, settings, tell, self._judge(tell))
+            supervisors.keep_ready(max(1, min(settings.parallel, self._driver.startable)))
             try:
                 ending = await self._driver.until_ended()
             finally:
@@ -224,10 +226,17 @@ def _tree(request: Request, now: str, environment: Mapping[str, str]) -> Working
         folder = repository_of(path.absolute())
     start = folder or (path.absolute().parent if path is not None else request.directory)
     tree = working_tree.look(start.resolve(), now, environment)
-    changes: dict[str, object] = {"root": (folder or tree.root).resolve()}
+    root = folder or (tree.root if tree.versioned or path is not None else _above(tree.root))
+    changes: dict[str, object] = {"root": root.resolve()}
     if request.ref:
         changes["ref"] = request.ref if request.ref.startswith("refs/") else f"refs/heads/{request.ref}"
     return msgspec.structs.replace(tree, **changes)
+
+
+def _above(folder: Path) -> Path:
+    """Return the nearest folder that has workflows, at or above one that no repository is around."""
+    found = (each for each in (folder, *folder.parents) if any((each / name).is_dir() for name in FOLDERS))
+    return next(found, folder)
 
 
 def _started(chosen: Chosen, run_id: str, plan: Plan, folders: Folders) -> RunStarted:
