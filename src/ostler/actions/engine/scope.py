@@ -58,9 +58,6 @@ class JobState:
         self.debug = (
             program.debug or secrets.get("ACTIONS_STEP_DEBUG", program.vars.get("ACTIONS_STEP_DEBUG")) == "true"
         )
-        self.runner_debug = (
-            self.debug or secrets.get("ACTIONS_RUNNER_DEBUG", program.vars.get("ACTIONS_RUNNER_DEBUG")) == "true"
-        )
         self._names: dict[str, int] = {}
         self._keys = 0
         layout, host = machine.layout, machine.host
@@ -72,7 +69,7 @@ class JobState:
             "tool_cache": layout.tool_cache,
             "workspace": layout.workspace,
             "environment": "self-hosted",
-            **({"debug": "1"} if self.runner_debug else {}),
+            **({"debug": "1"} if self.debug else {}),
         }
         self.hash_files = hash_files_below(layout.workspace, layout.home)
         token = self.secrets.get(JOB_SECRET_TOKEN) or as_text(_value(program.github.get("token")))

@@ -71,7 +71,7 @@ class WorkflowRun:
                 order.program_secrets,
                 _services(order),
                 self._hands,
-                order.env,
+                _environment(order, directory.path),
             ),
             JobActions(order, directory.path),
         )
@@ -323,6 +323,16 @@ def _services(order: JobOrder) -> Services:
         token=told.token,
         node=told.node,
     )
+
+
+def _environment(order: JobOrder, path: str) -> dict[str, str]:
+    """Return what every program of the job gets, as the steps of plain jobs do."""
+    return {
+        **order.env,
+        "OSTLER_JOB_ID": order.job_id,
+        "OSTLER_FENCE": str(order.fence),
+        "OSTLER_WORKSPACE": f"{path}/work",
+    }
 
 
 def _signal_name(number: int) -> str:
