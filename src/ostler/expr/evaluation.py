@@ -6,7 +6,7 @@ from typing import cast
 from ostler.expr.errors import NOWHERE, ExpressionError, OutputTooLarge, WrongArgument
 from ostler.expr.functions import STANDARD, Function
 from ostler.expr.names import check_names
-from ostler.expr.nodes import Binary, Call, Index, Literal, Logical, Name, Node, Not, Property, Star
+from ostler.expr.nodes import Binary, Call, Index, Literal, Logical, Name, Node, Not, Property, Star, mentions
 from ostler.expr.values import (
     ARRAY,
     MISSING,
@@ -48,8 +48,25 @@ class Scope:
 
 def evaluate(node: Node, scope: Scope) -> Value:
     """Return the value of an expression; every name in it must be known, also where it is never reached."""
-    check_names(node, scope.contexts, scope.functions)
+    _check(node, scope)
     return _EVALUATE[type(node)](node, _Evaluation(scope))
+
+
+def _check(node: Node, scope: Scope) -> None:
+    """Check names; what is wrong with a tree anywhere is looked for once only."""
+    if node.needed is None:
+        check_names(node, scope.contexts, scope.functions)
+        names, calls = mentions(node)
+        own = {call.key for call in calls if call.key not in STANDARD and call.key != "case"}
+        node.needed = tuple({name.key for name in names}), tuple(own)
+        return
+    names, functions = node.needed
+    for name in names:
+        if name not in scope.contexts:
+            check_names(node, scope.contexts, scope.functions)
+    for function in functions:
+        if function not in scope.functions:
+            check_names(node, scope.contexts, scope.functions)
 
 
 class _Evaluation:
@@ -86,7 +103,9 @@ def _property(node: Property, within: _Evaluation) -> Value:
     if isinstance(value, Filtered):
         return _of_each(value, node.name)
     if isinstance(value, _OBJECTS):
-        found = member(value, node.name)
+        found = value.get(node.name, MISSING)
+        if found is MISSING:
+            found = member(value, node.name)
         return None if found is MISSING else cast("Value", found)
     return None
 

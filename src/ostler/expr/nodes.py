@@ -11,11 +11,13 @@ from typing import TypeAlias
 class _Placed:
     """What every node has. Each sets it by itself: a call of ``super`` costs more than all the rest of a node."""
 
-    __slots__ = ("end", "mentions", "start")
+    __slots__ = ("end", "mentions", "needed", "start")
     start: int
     end: int
     mentions: "tuple[tuple[Name, ...], tuple[Call, ...]] | None"
     """Remembered once it was asked for."""
+    needed: tuple[tuple[str, ...], tuple[str, ...]] | None
+    """The contexts and functions without which it has no value; remembered once nothing else was wrong with it."""
 
 
 class Literal(_Placed):
@@ -24,7 +26,7 @@ class Literal(_Placed):
     __slots__ = ("value",)
 
     def __init__(self, value: bool | float | str | None, start: int, end: int) -> None:  # noqa: FBT001 - it is a value
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.value = value
 
 
@@ -34,7 +36,7 @@ class Name(_Placed):
     __slots__ = ("key", "name")
 
     def __init__(self, name: str, start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.name = name
         self.key = name.lower()
 
@@ -45,7 +47,7 @@ class Property(_Placed):
     __slots__ = ("name", "target")
 
     def __init__(self, target: "Node", name: str, start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.target = target
         self.name = name
 
@@ -56,7 +58,7 @@ class Index(_Placed):
     __slots__ = ("index", "target")
 
     def __init__(self, target: "Node", index: "Node", start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.target = target
         self.index = index
 
@@ -67,7 +69,7 @@ class Star(_Placed):
     __slots__ = ("target",)
 
     def __init__(self, target: "Node", start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.target = target
 
 
@@ -77,7 +79,7 @@ class Call(_Placed):
     __slots__ = ("arguments", "key", "name")
 
     def __init__(self, name: str, arguments: "tuple[Node, ...]", start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.name = name
         self.key = name.lower()
         self.arguments = arguments
@@ -89,7 +91,7 @@ class Not(_Placed):
     __slots__ = ("operand",)
 
     def __init__(self, operand: "Node", start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.operand = operand
 
 
@@ -99,7 +101,7 @@ class Binary(_Placed):
     __slots__ = ("left", "operator", "right")
 
     def __init__(self, operator: str, left: "Node", right: "Node", start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.operator = operator
         self.left = left
         self.right = right
@@ -111,7 +113,7 @@ class Logical(_Placed):
     __slots__ = ("operands", "operator")
 
     def __init__(self, operator: str, operands: "tuple[Node, ...]", start: int, end: int) -> None:
-        self.start, self.end, self.mentions = start, end, None
+        self.start, self.end, self.mentions, self.needed = start, end, None, None
         self.operator = operator
         self.operands = operands
 

@@ -119,12 +119,12 @@ def _capital(letter: str) -> str:
 
 def equal(left: Value, right: Value) -> bool:
     """``left == right``: different kinds as numbers, strings without case; a collection is equal only to itself."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right or (len(left) == len(right) and folded(left) == folded(right))
     left_kind, right_kind = kind(left), kind(right)
     if left_kind != right_kind or left_kind == NUMBER:
         # A collection becomes NaN here, which equals nothing.
         return as_number(left) == as_number(right)
-    if left_kind == STRING:
-        return left == right or folded(cast("str", left)) == folded(cast("str", right))
     return left is right if left_kind >= ARRAY else left == right
 
 
