@@ -53,7 +53,7 @@ class BodyStream:
         """Pass over what nobody read."""
         if not self._ended:
             self._ended = True
-            await _discard(self._receive)
+            await discard(self._receive)
 
 
 async def read_body(receive: Receive, headers: dict[str, str], limit: int) -> bytes:
@@ -69,7 +69,7 @@ async def read_body(receive: Receive, headers: dict[str, str], limit: int) -> by
 async def _check_declared(receive: Receive, headers: dict[str, str], limit: int) -> None:
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared.lstrip("0")[:_MOST_DIGITS] or "0") > limit:
-        await _discard(receive)
+        await discard(receive)
         raise _too_large(f"{declared} bytes", limit)
 
 
@@ -77,7 +77,7 @@ def _too_large(size: str, limit: int) -> Refusal:
     return Refusal(problem("body_too_large", f"{size}; the limit is {limit}"))
 
 
-async def _discard(receive: Receive) -> None:
+async def discard(receive: Receive) -> None:
     """Read what nobody wants, for a while: one closed with data unread is reset, and nobody learns why.
 
     That is for callers that send everything before they listen; those that send for ever are cut off.

@@ -20,7 +20,7 @@ from ostler.effects import Ids
 from ostler.protocol.endpoint import Binary, Endpoint, NoQuery, Nothing
 from ostler.protocol.problem import Problem, problem
 from ostler.server.authentication import Authentication
-from ostler.server.body import BodyStream, ClientGone, read_body
+from ostler.server.body import BodyStream, ClientGone, discard, read_body
 from ostler.server.call import CURRENT, Call, Handler, Handlers, Refusal, Streaming
 from ostler.server.metrics import Metrics
 from ostler.store.errors import DatabaseClosed, DatabaseUnavailable, DatabaseUncertain
@@ -152,8 +152,13 @@ class Router:
         request_id: str,
     ) -> Reply | Streaming:
         endpoint = route.endpoint
-        caller = await self._authentication.caller(endpoint.auth, scope["method"], headers)
-        query = _query(endpoint, scope["query_string"])
+        try:
+            caller = await self._authentication.caller(endpoint.auth, scope["method"], headers)
+            query = _query(endpoint, scope["query_string"])
+        except Refusal:
+            if endpoint.streamed:
+                await discard(receive)
+            raise
         body = await _read(route, headers, receive)
         left = asyncio.ensure_future(_disconnected(receive)) if endpoint.held else None
         call = Call(body, caller, values, query, headers, request_id, left)

@@ -26,7 +26,7 @@ UPLOADS: Final = UploadTable("artifacts", counted="state <> 'gone'")
 
 _COLUMNS = "id, number, name, size, sha256, mime_type, run_id, job_id, created_at, expires_at"
 _NAMED = Sql(
-    "SELECT id, state, job_id, fence FROM artifacts WHERE run_id = :run_id AND name = :name AND state <> 'gone'"
+    "SELECT id, state, size, job_id, fence FROM artifacts WHERE run_id = :run_id AND name = :name AND state <> 'gone'"
 )
 _COUNT = Sql("SELECT count(*) FROM artifacts WHERE first_run_id = :first_run_id AND state <> 'gone'")
 _CREATE = Sql(
@@ -82,20 +82,19 @@ def create(
     if fault := fault_in_name(request.name):
         return Refused("value_refused", f"name: {fault}")
     known = _NAMED.row(connection, run_id=job.run_id, name=request.name)
+    freed = 0
     if known is not None:
-        known_id, state, *holder = known
+        known_id, state, freed, *holder = known
         uploading = state == UploadState.UPLOADING.value
         if uploading and holder == [job.job_id, job.fence]:
             return str(known_id)
         dead = uploading and job_scopes.find(connection, *holder) is None
         if not dead and not request.overwrite:
             return Refused("artifact_exists", f"the run has an artifact {request.name!r}")
-        UPLOADS.end(connection, known_id)
-    count = _COUNT.row(connection, first_run_id=job.first_run_id)
-    if count is not None and count[0] >= rules.artifacts_of_a_run:
-        return Refused("quota_exceeded", f"a run has at most {rules.artifacts_of_a_run} artifacts")
-    if UPLOADS.used(connection, job.target_id) >= rules.artifacts_bytes:
-        return Refused("quota_exceeded", f"the repository keeps {rules.artifacts_bytes} bytes of artifacts already")
+    if full := _full(connection, job, rules, int(known is not None), freed):
+        return full
+    if known is not None:
+        UPLOADS.end(connection, known[0])
     created = _CREATE.run(
         connection,
         id=artifact_id,
@@ -112,6 +111,16 @@ def create(
         expires_at=rules.artifact_expiry(request.retention_days, now),
     )
     return artifact_id if created else Refused("artifact_exists", f"the run has an artifact {request.name!r}")
+
+
+def _full(connection: Connection, job: JobScope, rules: StorageRules, replaced: int, freed: int) -> Refused | None:
+    """Return why there is no room for one more, in place of one that is replaced."""
+    count = _COUNT.row(connection, first_run_id=job.first_run_id)
+    if count is not None and count[0] - replaced >= rules.artifacts_of_a_run:
+        return Refused("quota_exceeded", f"a run has at most {rules.artifacts_of_a_run} artifacts")
+    if UPLOADS.used(connection, job.target_id) - freed >= rules.artifacts_bytes:
+        return Refused("quota_exceeded", f"the repository keeps {rules.artifacts_bytes} bytes of artifacts already")
+    return None
 
 
 def find(connection: Connection, artifact_id: str, now: int, *, first_run_id: str = "") -> Artifact | Refused:

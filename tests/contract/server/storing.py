@@ -17,7 +17,7 @@ _TARGET = Sql(
 )
 _RUN = Sql(
     "INSERT INTO workflow_runs (run_id, target_id, workflow_id, trigger_id, number, attempt, first_run_id, event, ref,"
-    " sha, actor, trusted, phase, conclusion, note, concurrency, plan, state, version, created_at) VALUES (:run_id,"
+    " sha, actor, trusted, phase, conclusion, note, rerun, plan, state, version, created_at) VALUES (:run_id,"
     " :target_id, '', '', 1, :attempt, :first_run_id, 'push', :ref, '', 'ada', :trusted, '', '', '', '', '', '', 1, 0)"
 )
 _UNTARGET = Sql("DELETE FROM targets WHERE id = :id")

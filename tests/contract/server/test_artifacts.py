@@ -237,6 +237,8 @@ def test_nobody_keeps_more_than_the_rules_allow(served: Served) -> None:
                 await other.keep(f"small-{number}", b"x")
             assert (await other.post("/job/v1/artifacts", {"name": "one more"})).code == "quota_exceeded"
             assert len(await installation.blob_keys("artifacts")) == 6
+            assert (await other.post("/job/v1/artifacts", {"name": "small-1", "overwrite": True})).status == 201
+            assert (await job.post("/job/v1/artifacts", {"name": "rest", "overwrite": True})).status == 201
 
     served(scene)
 

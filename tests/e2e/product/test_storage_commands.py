@@ -96,6 +96,11 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused(
     assert list(tmp_path.rglob("*")) == [tmp_path / "here"]
 
 
+def test_an_upload_that_is_refused_learns_why_although_it_sends_on(site: Installation) -> None:
+    refused = site.call("PUT", "/job/v1/artifacts/art_x/content", token="none", raw=bytes(32 * 1024 * 1024))
+    assert (refused.status, refused.body["code"]) == (401, "unauthenticated")
+
+
 def test_an_installation_without_caches_says_so(site: Installation) -> None:
     listed = site.ostler("cache", "list")
     assert (listed.status, listed.out, listed.err) == (0, "", "no cache entries\n")
