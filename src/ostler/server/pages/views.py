@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 Tone = Literal["ok", "failed", "running", "setup", "waiting", "attention", "cancelled", "skipped", "idle", "off"]
-Section = Literal["runs", "queue", "pools", "runners", ""]
+Section = Literal["runs", "workflows", "queue", "pools", "runners", ""]
 Phase = Literal["queued", "setup", "run"]
 
 
