@@ -12,6 +12,7 @@ from ostler.domain.step import StepState
 from ostler.protocol.v1.fleet_messages import RunnerView
 from ostler.protocol.v1.run_messages import StepView
 from ostler.server.pages.views import Problem, Status
+from ostler.workflow.run.state import NodeState
 
 RUN: Final = {
     RunState.QUEUED: Status("waiting", "Queued"),
@@ -37,6 +38,19 @@ STEP: Final = {
     StepState.FAILED: Status("failed", "Failed"),
     StepState.CANCELLED: Status("cancelled", "Cancelled"),
     StepState.SKIPPED: Status("skipped", "Skipped"),
+}
+NODE: Final = {
+    NodeState.WAITING: Status("waiting", "Waiting"),
+    NodeState.PENDING: Status("waiting", "Pending"),
+    NodeState.QUEUED: Status("waiting", "Queued"),
+    NodeState.RUNNING: Status("running", "Running"),
+    NodeState.CANCELLING: Status("attention", "Cancelling"),
+}
+CONCLUSION: Final = {
+    "success": Status("ok", "Succeeded"),
+    "failure": Status("failed", "Failed"),
+    "cancelled": Status("cancelled", "Cancelled"),
+    "skipped": Status("skipped", "Skipped"),
 }
 POOL: Final = {
     PoolStatus.INACTIVE: Status("idle", "Inactive"),
