@@ -130,6 +130,8 @@ class Control:
             hub=self.hub,
             effects=self.effects,
             url=self.settings.url,
+            artifacts=self.artifacts,
+            workflows=self.workflows.calls,
         )
         return site(parts)
 

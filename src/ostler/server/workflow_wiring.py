@@ -34,8 +34,9 @@ class WorkflowParts:
         starter = Starter(database, sources, definitions, effects)
         self.inbox = Inbox(database, starter, self.syncer, effects)
         self.driver = Driver(database, sealer, effects)
+        self.calls = WorkflowCalls(database, self.inbox, self.syncer, effects)
         self._calls = (
-            WorkflowCalls(database, self.inbox, self.syncer, effects).handlers(),
+            self.calls.handlers(),
             WorkflowRunCalls(database, effects).handlers(),
             WebhookCalls(database, sealer, effects).handlers(),
         )

@@ -65,8 +65,12 @@ class WorkflowCalls:
 
     async def sync(self, call: Call[Nothing]) -> WorkflowsReply:
         """Read the default branch again."""
-        _answer(await self._syncer.sync(call.path["repository"]))
+        await self.read_again(call.path["repository"])
         return await self.list_workflows(call)
+
+    async def read_again(self, repository: str) -> None:
+        """Read the default branch of a repository again, for pages too."""
+        _answer(await self._syncer.sync(repository))
 
     async def list_workflows(self, call: Call[Nothing]) -> WorkflowsReply:
         """The workflows of a repository."""
@@ -85,22 +89,26 @@ class WorkflowCalls:
 
     async def dispatch(self, call: Call[DispatchRequest]) -> DispatchReply:
         """Run a workflow by hand."""
-        if call.body.ref:
-            accepted(checked_reference(call.body.ref))
-        workflow = await self._known(call.path["repository"], call.path["workflow"])
-        repository = accepted(await self._database.read(targets.view, call.path["repository"]))
+        return await self.start(call.path["repository"], call.path["workflow"], call.body, call.user.name)
+
+    async def start(self, target: str, name: str, asked: DispatchRequest, actor: str) -> DispatchReply:
+        """Run a workflow for somebody, for pages too."""
+        if asked.ref:
+            accepted(checked_reference(asked.ref))
+        workflow = await self._known(target, name)
+        repository = accepted(await self._database.read(targets.view, target))
         occurrence = Occurrence(
             event="workflow_dispatch",
-            ref=call.body.ref or repository.default_branch,
-            inputs=call.body.inputs,
+            ref=asked.ref or repository.default_branch,
+            inputs=asked.inputs,
             payload={
-                "ref": call.body.ref or repository.default_branch,
+                "ref": asked.ref or repository.default_branch,
                 "workflow": workflow.path,
                 "repository": {"full_name": repository.full_name, "default_branch": repository.default_branch},
-                "sender": {"login": call.user.name},
+                "sender": {"login": actor},
             },
         )
-        started = await self._happened(workflow.target_id, call.user.name, occurrence, workflow.id)
+        started = await self._happened(workflow.target_id, actor, occurrence, workflow.id)
         if not started.run_ids:
             raise Refusal(problem("workflow_refused", started.outcome))
         return DispatchReply(list(started.run_ids), started.outcome)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
 from ostler.protocol.problem import problem
-from ostler.server.call import Refusal, UserCaller
+from ostler.server.call import Refusal, Streaming, UserCaller
 from ostler.server.pages.views import Section
 
 HTML: Final = "text/html; charset=utf-8"
@@ -89,7 +89,7 @@ class Live(NamedTuple):
     events: AsyncGenerator[bytes]
 
 
-Answer = Drawn | Moved | Plain | Live
+Answer = Drawn | Moved | Plain | Live | Streaming
 
 
 def fields(encoded: bytes) -> dict[str, str]:
@@ -130,6 +130,23 @@ async def send_plain(send: Send, plain: Plain, *, bare: bool = False) -> None:
     ]
     await send({"type": "http.response.start", "status": plain.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if bare else plain.body})
+
+
+async def send_streaming(send: Send, streaming: Streaming, *, bare: bool = False) -> None:
+    """Send a file piece by piece; ``bare`` leaves the body out, for HEAD."""
+    headers = [
+        (b"content-type", streaming.media_type.encode()),
+        (b"cache-control", b"no-store"),
+        *_SECURITY,
+        *((name.encode(), value.encode()) for name, value in streaming.headers.items()),
+    ]
+    await send({"type": "http.response.start", "status": streaming.status, "headers": headers})
+    async with aclosing(streaming.chunks) as chunks:
+        async for chunk in chunks:
+            if bare:
+                break
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def send_live(send: Send, live: Live) -> None:

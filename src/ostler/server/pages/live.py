@@ -27,6 +27,8 @@ _EVERYTHING = "*"
 _LISTENED: Mapping[str, tuple[str, ...]] = {
     "runs": ("runs", "run:*"),
     "run:": ("run:{id}",),
+    "workflows": ("targets", "target:*", "runs"),
+    "workflow:": ("target:*", "runs"),
     "queue": ("queue:*", "run:*", "facts:*", "pools"),
     "pools": ("pools", "pool:*", "queue:*", "runners", "run:*"),
     "pool:": ("pools", "pool:{id}", "queue:{id}", "run:*"),

@@ -17,6 +17,7 @@ from ostler.server.pages import wording
 from ostler.server.pages.exchange import Drawn, Moved, PageRequest
 from ostler.server.pages.run_view import run_view
 from ostler.server.pages.views import Choice, Link, RunRow, RunsView
+from ostler.server.pages.workflow_run_pages import WorkflowRunPages
 from ostler.store import jobs, pools, reruns, runners, runs, submissions
 from ostler.store.database import Database
 from ostler.store.sealing import Sealer
@@ -33,8 +34,9 @@ _SECRETS_FIX = "Submit it again from where its secrets are kept."
 class RunPages:
     """See the module."""
 
-    def __init__(self, database: Database, sealer: Sealer, effects: Effects) -> None:
+    def __init__(self, database: Database, sealer: Sealer, effects: Effects, workflow_runs: WorkflowRunPages) -> None:
         self._database = database
+        self._workflow_runs = workflow_runs
         self._sealer = sealer
         self._effects = effects
 
@@ -64,18 +66,20 @@ class RunPages:
         """One run, and of its jobs the one that was asked for, or the one that is most worth a look."""
         view = accepted(await self._database.read(runs.get, request.values["run"]))
         wanted = request.values.get("job", "")
+        if view.of_workflow and not wanted:
+            return await self._workflow_runs.drawn(request, view)
         job = next((each for each in view.jobs if each.id == wanted), None) if wanted else _worth_a_look(view.jobs)
         if job is None:
             raise Refusal(problem("not_found", f"the run has no job {wanted!r}"))
         isolation = await self._isolation(job)
-        secrets = any(each.secret_names for each in view.jobs)
+        secrets = not view.of_workflow and any(each.secret_names for each in view.jobs)
         drawn = run_view(
             view,
             job,
             now=self._effects.clock.now(),
             isolation=isolation,
             can_cancel=view.state not in _ENDED and view.state is not RunState.CANCELLING,
-            can_rerun=view.state in _ENDED and not secrets,
+            can_rerun=view.state in _ENDED and not secrets and not view.of_workflow,
             note=f"{_SECRETS_GONE} {_SECRETS_FIX}" if secrets and view.state in _ENDED else "",
         )
         return Drawn("run", view.name, "runs", drawn)

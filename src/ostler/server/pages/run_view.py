@@ -1,5 +1,6 @@
 """One run as its page shows it: facts, failure, waterfall, steps."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from ostler.domain.job import JobState
@@ -11,6 +12,9 @@ from ostler.server.pages.views import JobView, Link, Phase, RunView, StepView, W
 
 MOST_STEPS: Final = 6
 """So many steps have a row in the waterfall: the slowest, in their order. The list beside the log has all."""
+
+MOST_JOBS: Final = 100
+"""So many jobs of a run are listed beside one of them."""
 
 _WHOLE = 1000
 _ENDED = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
@@ -41,7 +45,9 @@ def run_view(
         can_rerun=can_rerun,
         note=note,
         failure=wording.failure_problem(job.failure, job.steps) if job.failure else None,
-        waterfall=_waterfall(run, job, now),
+        waterfall=waterfall(run, _near(run.jobs, job), now, job),
+        back=Link("All jobs of the run", f"/runs/{run.id}") if run.of_workflow else None,
+        command=f"ostler repro {job.id}" if run.of_workflow else "",
         job=shown,
     )
 
@@ -76,6 +82,13 @@ def _job(run: told.RunView, job: told.JobView, isolation: str) -> JobView:
         live=job.state not in _ENDED,
         steps=tuple(_steps(job)),
     )
+
+
+def _near(jobs: Sequence[told.JobView], shown: told.JobView) -> Sequence[told.JobView]:
+    """Return all jobs of a run, or of very many those around the one that is shown."""
+    at = next((place for place, job in enumerate(jobs) if job.id == shown.id), 0)
+    first = max(0, min(at - MOST_JOBS // 2, len(jobs) - MOST_JOBS))
+    return jobs[first : first + MOST_JOBS]
 
 
 def _steps(job: told.JobView) -> list[StepView]:
@@ -114,11 +127,14 @@ class _Scale:
         return WaterfallBar(phase, first, max(3, min(last, _WHOLE) - first), label)
 
 
-def _waterfall(run: told.RunView, shown: told.JobView, now: int) -> tuple[WaterfallRow, ...]:
+def waterfall(
+    run: told.RunView, jobs: Sequence[told.JobView], now: int, shown: told.JobView | None = None
+) -> tuple[WaterfallRow, ...]:
+    """Return the rows of these jobs, and below the one that is shown those of its steps."""
     scale = _Scale(run.created_at, run.finished_at or now)
     rows: list[WaterfallRow] = []
-    for job in run.jobs:
-        current = job.id == shown.id
+    for job in jobs:
+        current = shown is not None and job.id == shown.id
         rows.append(
             WaterfallRow(
                 name=job.name,

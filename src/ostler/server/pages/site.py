@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from ostler.effects import Ids
 from ostler.protocol.problem import PROBLEMS, Problem, problem
 from ostler.server.authentication import OPERATORS, SESSION_COOKIE, Authentication, cookie
-from ostler.server.call import Refusal, UserCaller
+from ostler.server.call import Refusal, Streaming, UserCaller
 from ostler.server.pages.exchange import (
     HTML,
     Answer,
@@ -29,6 +29,7 @@ from ostler.server.pages.exchange import (
     read_form,
     send_live,
     send_plain,
+    send_streaming,
 )
 from ostler.server.pages.rendering import Renderer
 from ostler.server.pages.sessions import SIGN_IN, Sessions
@@ -110,8 +111,11 @@ class Site:
             request_id=self._ids.new("req"),
         )
         answer = await self._answered(request, scope, receive)
-        if not isinstance(answer, Live):
+        if isinstance(answer, Plain):
             await send_plain(send, answer, bare=bare)
+            return
+        if isinstance(answer, Streaming):
+            await send_streaming(send, answer, bare=bare)
             return
         events = asyncio.ensure_future(send_live(send, answer))
         gone = asyncio.ensure_future(_disconnected(receive))
@@ -122,7 +126,7 @@ class Site:
             gone.cancel()
             await asyncio.gather(events, gone, return_exceptions=True)
 
-    async def _answered(self, request: PageRequest, scope: Scope, receive: Receive) -> Plain | Live:
+    async def _answered(self, request: PageRequest, scope: Scope, receive: Receive) -> Plain | Live | Streaming:
         try:
             query = fields(scope["query_string"])
             row, values = self._find(request)
@@ -168,7 +172,7 @@ class Site:
         back = quote(f"{request.path}?{query}" if query else request.path, safe="")
         return _moved(Moved(f"{SIGN_IN}?next={back}" if back != "%2F" else SIGN_IN))
 
-    async def _finished(self, request: PageRequest, answer: Answer) -> Plain | Live:
+    async def _finished(self, request: PageRequest, answer: Answer) -> Plain | Live | Streaming:
         if isinstance(answer, Moved):
             return _moved(answer)
         if not isinstance(answer, Drawn):

@@ -171,7 +171,8 @@ class JobView(Struct, frozen=True, kw_only=True):
 class RunView(Struct, frozen=True, kw_only=True):
     """``run.html`` and ``fragments/run.html``. ``facts`` are pairs such as ("Commit", "4f2c1e0").
 
-    ``note`` says why it cannot be run again, where one might expect that it can.
+    ``note`` says why it cannot be run again, where one might expect that it can. Of a workflow's job ``back`` leads to
+    the whole run, and ``command`` runs the same on the reader's own machine.
     """
 
     id: str
@@ -188,6 +189,8 @@ class RunView(Struct, frozen=True, kw_only=True):
     note: str = ""
     failure: Problem | None = None
     waterfall: tuple[WaterfallRow, ...] = ()
+    back: Link | None = None
+    command: str = ""
     job: JobView
 
 

@@ -5,7 +5,9 @@ from msgspec import Struct
 from ostler.effects import Effects
 from ostler.protocol.endpoint import Nothing
 from ostler.server.authentication import Authentication
+from ostler.server.calls.artifacts import ArtifactCalls
 from ostler.server.calls.tokens import TokenCalls
+from ostler.server.calls.workflows import WorkflowCalls
 from ostler.server.hub import Hub
 from ostler.server.keys import MasterKey
 from ostler.server.log_followers import LogFollowers
@@ -21,6 +23,8 @@ from ostler.server.pages.runner_pages import RunnerPages
 from ostler.server.pages.sessions import HOME, SIGN_IN, Sessions
 from ostler.server.pages.site import FRAGMENTS, Handler, Needs, Row, Site
 from ostler.server.pages.static_files import StaticFiles
+from ostler.server.pages.workflow_pages import WorkflowPages
+from ostler.server.pages.workflow_run_pages import WorkflowRunPages
 from ostler.store.database import Database
 from ostler.store.sealing import Sealer
 
@@ -37,6 +41,8 @@ class PageParts(Struct, frozen=True, kw_only=True):
     hub: Hub
     effects: Effects
     url: str
+    artifacts: ArtifactCalls
+    workflows: WorkflowCalls
 
 
 def site(parts: PageParts) -> Site:
@@ -44,7 +50,7 @@ def site(parts: PageParts) -> Site:
     static = StaticFiles()
     sessions = Sessions(parts.database, parts.key, parts.effects, secure=parts.url.startswith("https:"))
     return Site(
-        [*_of_people(sessions), *_of_runs(parts), *_of_the_fleet(parts), *_of_all_pages(parts)],
+        [*_of_people(sessions), *_of_runs(parts), *_of_workflows(parts), *_of_the_fleet(parts), *_of_all_pages(parts)],
         static=static,
         renderer=Renderer(environment(static.base)),
         sessions=sessions,
@@ -64,7 +70,8 @@ def _of_people(sessions: Sessions) -> list[Row]:
 
 
 def _of_runs(parts: PageParts) -> list[Row]:
-    runs = RunPages(parts.database, parts.sealer, parts.effects)
+    workflow_runs = WorkflowRunPages(parts.database, parts.artifacts, parts.effects)
+    runs = RunPages(parts.database, parts.sealer, parts.effects, workflow_runs)
     queue = QueuePages(parts.database)
     return [
         Row("GET", "/", _home),
@@ -74,7 +81,20 @@ def _of_runs(parts: PageParts) -> list[Row]:
         Row("GET", "/jobs/{job}", runs.job),
         Row("POST", "/runs/{run}/cancel", runs.cancel),
         Row("POST", "/runs/{run}/rerun", runs.rerun),
+        Row("POST", "/runs/{run}/approve", workflow_runs.approve, Needs.OPERATOR),
+        Row("GET", "/runs/{run}/artifacts/{artifact}", workflow_runs.artifact),
         *_shown("/queue", queue.queue),
+    ]
+
+
+def _of_workflows(parts: PageParts) -> list[Row]:
+    workflows = WorkflowPages(parts.database, parts.workflows)
+    return [
+        *_shown("/workflows", workflows.workflows),
+        *_shown("/workflows/{workflow}", workflows.workflow),
+        Row("POST", "/workflows/{workflow}/dispatch", workflows.dispatch, Needs.OPERATOR),
+        Row("POST", "/workflows/{workflow}/{change}", workflows.change, Needs.OPERATOR),
+        Row("POST", "/repositories/{repository}/sync", workflows.sync, Needs.OPERATOR),
     ]
 
 
