@@ -26,7 +26,7 @@ from ostler.protocol.endpoint import Nothing
 from ostler.server.pages.api_reference import reference_view
 from ostler.server.pages.rendering import Renderer, environment
 from ostler.server.pages.views import PageFrame, Section
-from tests.browser import sample_views
+from tests.browser import sample_views, sample_workflow_views
 from tests.browser.fake_logs import make_logs
 
 CSP = (
@@ -48,10 +48,10 @@ PAGES = {
     "waiting": ("waiting", Nothing()),
     "runners": ("runners", sample_views.RUNNERS),
     "runners/rnr_2": ("runner", sample_views.RUNNER),
-    "workflows": ("workflows", sample_views.WORKFLOWS),
-    "no-workflows": ("workflows", sample_views.NO_WORKFLOWS),
-    "workflows/wf_1": ("workflow", sample_views.WORKFLOW_VIEW),
-    "runs/run_41": ("workflow_run", sample_views.WORKFLOW_RUN),
+    "workflows": ("workflows", sample_workflow_views.WORKFLOWS),
+    "no-workflows": ("workflows", sample_workflow_views.NO_WORKFLOWS),
+    "workflows/wf_1": ("workflow", sample_workflow_views.WORKFLOW_VIEW),
+    "runs/run_41": ("workflow_run", sample_workflow_views.WORKFLOW_RUN),
     "problem": ("problem", sample_views.PROBLEM),
     "sign-in": ("sign_in", sample_views.SIGN_IN),
     "sign-in/code": ("sign_in", sample_views.SIGN_IN_LINK),

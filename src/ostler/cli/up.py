@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import Unpack
+from typing import Final, Unpack
 
 import click
 import uvloop
@@ -33,6 +33,11 @@ _KEY_FILE = "master.key"
 _RESTART_SECONDS = 1.0
 _LONGEST_RESTART_SECONDS = 30.0
 _STOP_SECONDS = 10.0
+_USUAL_NAMES: Final = {
+    "linux": ("linux", "ubuntu-latest", "ubuntu-24.04", "ubuntu-22.04"),
+    "darwin": ("macos", "macos-latest"),
+}
+_USUAL_MACHINES: Final = {"x86_64": "x64", "aarch64": "arm64"}
 
 
 @click.command()
@@ -156,11 +161,15 @@ def _renewed_pipe(old: int | None) -> tuple[int, int]:
 
 
 def _machine_labels() -> dict[str, str]:
-    """Return the labels that jobs on any machine ask for: the system and the processor's kind."""
+    """Return what jobs on any machine ask for: the system, the processor's kind, and the usual names of such machines.
+
+    With these a workflow that was written for somebody else's machines runs here as it is.
+    """
     if "RUNNER_LABELS" in os.environ:
         return {}
-    system = platform.system().lower()
-    return {"OSTLER_AGENT_LABELS": f"{'macos' if system == 'darwin' else system},{platform.machine().lower()}"}
+    system, machine = platform.system().lower(), platform.machine().lower()
+    names = _USUAL_NAMES.get(system, (system,))
+    return {"OSTLER_AGENT_LABELS": ",".join(dict.fromkeys((*names, machine, _USUAL_MACHINES.get(machine, machine))))}
 
 
 async def _detach(process: asyncio.subprocess.Process) -> None:

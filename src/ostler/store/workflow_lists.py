@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from ostler.domain.run import RunState
-from ostler.store.sql import Sql
+from ostler.store.sql import Fields, Sql
 
 PAGE: Final = 30
 
@@ -63,5 +63,5 @@ def page(connection: Connection, workflow_id: str, before: str = "", *, limit: i
     return [_run(row) for row in rows]
 
 
-def _run(row: Sequence[object]) -> ListedRun:
-    return msgspec.convert(row, ListedRun, strict=False)
+def _run(row: Fields) -> ListedRun:
+    return msgspec.convert(dict(zip(ListedRun.__struct_fields__, row, strict=True)), ListedRun)

@@ -14,7 +14,8 @@ from ostler.server.calls.tokens import TokenCalls
 from ostler.server.pages import wording
 from ostler.server.pages.exchange import Drawn, Moved, PageRequest
 from ostler.server.pages.queue_pages import queue_rows
-from ostler.server.pages.runner_pages import operates, runner_rows
+from ostler.server.pages.roles import operates
+from ostler.server.pages.runner_pages import runner_rows
 from ostler.server.pages.views import (
     Button,
     Link,

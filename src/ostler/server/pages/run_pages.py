@@ -97,7 +97,10 @@ class RunPages:
 
     async def rerun(self, request: PageRequest) -> Moved:
         """Submit the same again, as a new run."""
-        original = accepted(await self._database.read(reruns.original, request.values["run"]))
+        view = accepted(await self._database.read(runs.get, request.values["run"]))
+        if view.of_workflow:
+            return await self._workflow_runs.rerun_all(request)
+        original = accepted(await self._database.read(reruns.original, view.id))
         if original.spec.secrets:
             raise Refusal(problem("transition_refused", _SECRETS_GONE, fix=_SECRETS_FIX))
         person = request.person.name

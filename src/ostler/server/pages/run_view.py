@@ -47,6 +47,7 @@ def run_view(
         failure=wording.failure_problem(job.failure, job.steps) if job.failure else None,
         waterfall=waterfall(run, _near(run.jobs, job), now, job),
         back=Link("All jobs of the run", f"/runs/{run.id}") if run.of_workflow else None,
+        again=f"/runs/{run.id}/jobs/{job.id}/rerun" if run.of_workflow and run.finished_at is not None else "",
         command=f"ostler repro {job.id}" if run.of_workflow else "",
         job=shown,
     )

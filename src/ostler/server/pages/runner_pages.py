@@ -13,10 +13,10 @@ from ostler.effects import Effects
 from ostler.protocol.problem import problem
 from ostler.protocol.v1 import fleet_messages as told
 from ostler.protocol.v1.run_messages import RunsQuery, RunSummary
-from ostler.server.authentication import OPERATORS
-from ostler.server.call import Refusal, UserCaller, accepted
+from ostler.server.call import Refusal, accepted
 from ostler.server.pages import wording
 from ostler.server.pages.exchange import Drawn, Moved, PageRequest
+from ostler.server.pages.roles import operates
 from ostler.server.pages.run_pages import pool_choices, run_row
 from ostler.server.pages.views import Button, Link, RunnerRow, RunnersView, RunnerView
 from ostler.store import admissions, jobs, pools, runners, runs
@@ -86,11 +86,6 @@ class RunnerPages:
         now = self._effects.clock.now()
         runner = accepted(await self._database.run(admissions.admit, request.values["runner"], decision, now))
         return Moved(f"/runners/{runner.id}")
-
-
-def operates(person: UserCaller) -> bool:
-    """Whether somebody may change pools and runners."""
-    return person.role in OPERATORS
 
 
 def runner_rows(found: Sequence[told.RunnerView], names: Mapping[str, jobs.Named]) -> tuple[RunnerRow, ...]:

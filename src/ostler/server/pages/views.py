@@ -172,7 +172,8 @@ class RunView(Struct, frozen=True, kw_only=True):
     """``run.html`` and ``fragments/run.html``. ``facts`` are pairs such as ("Commit", "4f2c1e0").
 
     ``note`` says why it cannot be run again, where one might expect that it can. Of a workflow's job ``back`` leads to
-    the whole run, and ``command`` runs the same on the reader's own machine.
+    the whole run, ``again`` runs it once more with all that needs it, and ``command`` runs the same on the reader's
+    own machine.
     """
 
     id: str
@@ -190,6 +191,7 @@ class RunView(Struct, frozen=True, kw_only=True):
     failure: Problem | None = None
     waterfall: tuple[WaterfallRow, ...] = ()
     back: Link | None = None
+    again: str = ""
     command: str = ""
     job: JobView
 

@@ -81,6 +81,8 @@ def _of_runs(parts: PageParts) -> list[Row]:
         Row("GET", "/jobs/{job}", runs.job),
         Row("POST", "/runs/{run}/cancel", runs.cancel),
         Row("POST", "/runs/{run}/rerun", runs.rerun),
+        Row("POST", "/runs/{run}/rerun-failed", workflow_runs.rerun_failed),
+        Row("POST", "/runs/{run}/jobs/{job}/rerun", workflow_runs.rerun_job),
         Row("POST", "/runs/{run}/approve", workflow_runs.approve, Needs.OPERATOR),
         Row("GET", "/runs/{run}/artifacts/{artifact}", workflow_runs.artifact),
         *_shown("/queue", queue.queue),

@@ -16,7 +16,7 @@ from ostler.server.calls.workflows import WorkflowCalls
 from ostler.server.pages import wording
 from ostler.server.pages.exchange import Drawn, Moved, PageRequest
 from ostler.server.pages.rendering import utc
-from ostler.server.pages.runner_pages import operates
+from ostler.server.pages.roles import operates
 from ostler.server.pages.views import Button, Choice, Link, RunRow
 from ostler.server.pages.workflow_views import (
     DispatchField,
@@ -132,7 +132,7 @@ def _one(
 ) -> tuple[RepositoryView, tuple[Due, ...], list[ListedRun]]:
     repository = targets.view(connection, workflow.target_id)
     if isinstance(repository, Refused):
-        raise LookupError(repository.reason)
+        raise LookupError(repository.reason)  # noqa: TRY004 - a workflow whose repository is gone, not a wrong type
     due = schedules.of_workflows(connection, [workflow.id]).get(workflow.id, ())
     return repository, tuple(due), workflow_lists.page(connection, workflow.id, before)
 
@@ -180,9 +180,7 @@ def _run_row(run: ListedRun, repository: str) -> RunRow:
 
 
 def _facts(due: tuple[Due, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        ("Next run", f"{utc(each.next_at)} ({each.cron}, {each.timezone})") for each in due if each.next_at is not None
-    )
+    return tuple(("Next run", f"{utc(each.next_at)} ({each.cron}, {each.timezone})") for each in due)
 
 
 def _button(workflow: Workflow) -> Button:

@@ -6,14 +6,17 @@ from sqlalchemy import Connection
 from ostler.domain.machine import Refused
 from ostler.domain.run import RunState
 from ostler.effects import Effects
+from ostler.protocol.problem import problem
 from ostler.protocol.v1 import run_messages as told
-from ostler.server.call import Streaming, accepted
+from ostler.protocol.v1.workflow_messages import RerunRequest, WorkflowRunView
+from ostler.server.call import Refusal, Streaming, accepted
 from ostler.server.calls.artifacts import ArtifactCalls
 from ostler.server.pages.exchange import Drawn, Moved, PageRequest
-from ostler.server.pages.runner_pages import operates
+from ostler.server.pages.roles import operates
 from ostler.server.pages.views import Button
 from ostler.server.pages.workflow_run_view import MOST_REMARKS, Pieces, workflow_run_view
-from ostler.store import reports, workflow_runs
+from ostler.server.workflows.again import again
+from ostler.store import reports, workflow_nodes, workflow_runs
 from ostler.store.database import Database
 from ostler.workflow.run.display import Shown, display
 
@@ -32,7 +35,7 @@ class WorkflowRunPages:
         """The page of a run that is known to be a workflow's."""
         pieces = accepted(await self._database.read(_pieces, run))
         pieces = msgspec.structs.replace(pieces, artifacts=await self._artifacts.of_run(run.id))
-        buttons = _buttons(run, pieces.facts.phase) if operates(request.person) else ()
+        buttons = _buttons(run, pieces.facts) if operates(request.person) else ()
         view = workflow_run_view(pieces, now=self._effects.clock.now(), buttons=buttons)
         return Drawn("workflow_run", f"{run.name} #{pieces.facts.number}", "workflows", view)
 
@@ -42,19 +45,45 @@ class WorkflowRunPages:
         accepted(await self._database.run(workflow_runs.approve, run_id, request.person.name, now))
         return Moved(f"/runs/{run_id}")
 
+    async def rerun_all(self, request: PageRequest) -> Moved:
+        """Run everything again."""
+        return await self._again(request, RerunRequest())
+
+    async def rerun_failed(self, request: PageRequest) -> Moved:
+        """Run again what failed, with all that needs it."""
+        return await self._again(request, RerunRequest(which="failed"))
+
+    async def rerun_job(self, request: PageRequest) -> Moved:
+        """Run one job again, with all that needs it."""
+        node = await self._database.read(workflow_nodes.node_of, request.values["job"])
+        if node is None or node[0] != request.values["run"]:
+            raise Refusal(problem("not_found", f"the run has no job {request.values['job']!r}"))
+        return await self._again(request, RerunRequest(which="job", job=node[1]))
+
+    async def _again(self, request: PageRequest, wanted: RerunRequest) -> Moved:
+        drawn, now = self._effects.ids.new("run"), self._effects.clock.now()
+        name = request.person.name
+        made = accepted(await self._database.run(again, request.values["run"], drawn, wanted, name, now))
+        return Moved(f"/runs/{made}")
+
     async def artifact(self, request: PageRequest) -> Streaming:
         """One artifact, to be saved."""
         return await self._artifacts.shown(request.values["artifact"], request.headers)
 
 
-def _buttons(run: told.RunView, phase: str) -> tuple[Button, ...]:
+def _buttons(run: told.RunView, facts: WorkflowRunView) -> tuple[Button, ...]:
     at = f"/runs/{run.id}"
-    if phase == "held" and run.state not in _ENDED:
-        cancel = Button(text="Cancel", action=f"{at}/cancel", danger=True)
-        return (Button(text="Approve and run", action=f"{at}/approve", main=True), cancel)
+    cancel = Button(text="Cancel", action=f"{at}/cancel", danger=True)
     if run.state not in _ENDED:
-        return () if run.state is RunState.CANCELLING else (Button(text="Cancel", action=f"{at}/cancel", danger=True),)
-    return ()
+        if facts.phase == "held":
+            return (Button(text="Approve and run", action=f"{at}/approve", main=True), cancel)
+        return () if run.state is RunState.CANCELLING else (cancel,)
+    if facts.attempt < max(each.attempt for each in facts.attempts):
+        return ()
+    everything = Button(text="Run all again", action=f"{at}/rerun")
+    if run.state is RunState.SUCCEEDED:
+        return (everything,)
+    return (Button(text="Run failed jobs again", action=f"{at}/rerun-failed", main=True), everything)
 
 
 def _pieces(connection: Connection, run: told.RunView) -> Pieces | Refused:

@@ -175,7 +175,7 @@ def _failure(facts: Facts, leaves: Sequence[Shown], of_nodes: Mapping[str, told.
     job = of_nodes.get(first.id)
     why = wording.short_failure(job.failure) if job is not None and job.failure else first.note
     others = f", and {plural(len(failed) - 1, 'other job')} failed" if len(failed) > 1 else ""
-    return Problem("A job failed.", f"{first.name}: {why or 'it failed'}{others}", "", "step_failed")
+    return Problem("A job failed.", f"job {first.name}: {why or 'it failed'}{others}", "", "step_failed")
 
 
 def _attempt(each: AttemptOfRun, facts: Facts) -> Choice:

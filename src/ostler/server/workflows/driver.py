@@ -135,7 +135,7 @@ class Driver:
             secrets=dict(secrets),
             timeout_ms=min(max(1, job.timeout_ms), _LONGEST_TIMEOUT_MS),
         )
-        request = SubmitRequest(spec=spec, pool=job.group or seen.pool, labels=list(job.labels))
+        request = SubmitRequest(spec=spec, pool=job.group or seen.pool, labels=_needed(job.labels))
         return submissions.prepare(request, self._effects.ids, self._sealer, submitted_by=row.actor or _UNTRUSTED_USER)
 
 
@@ -184,3 +184,8 @@ def _cancel(connection: Connection, run_id: str, cancels: Sequence[CancelJob], n
         if isinstance(change, transitions.Change) and change.job.state is not loaded.job.state:
             changes.append(change)
     transitions.write(connection, changes, now)
+
+
+def _needed(labels: Sequence[str]) -> list[str]:
+    """Return the labels that tell runners apart: `self-hosted` is true of every runner here."""
+    return [label for label in labels if label.casefold() != "self-hosted"]
