@@ -22,6 +22,8 @@ from ostler.protocol.v1.runner_messages import Directive, EventsRequest, LogQuer
 
 SPACING_SECONDS = 0.03
 EVENT_BATCH = 500
+EVENT_BATCH_BYTES = 2 * MIB
+"""Summaries and annotations of the steps of workflows count; one step's alone fit into a message."""
 CARRIED_BYTES = 64 << 10
 CARRIED_EVENTS = 100
 
@@ -133,9 +135,10 @@ class EventShipper:
         while True:
             self.news.clear()
             last_round = self.final.is_set()
-            events = self._supervisor.events(self._stored)[:EVENT_BATCH]
-            if last_round and len(events) <= CARRIED_EVENTS:
+            waiting = self._supervisor.events(self._stored)
+            if last_round and len(_first(waiting, CARRIED_EVENTS, CARRIED_BYTES)) == len(waiting):
                 return
+            events = _first(waiting, EVENT_BATCH, EVENT_BATCH_BYTES) or waiting[:1]
             if events:
                 await self._send(self._reports(events), events[-1].seq)
             else:
@@ -144,7 +147,7 @@ class EventShipper:
 
     def rest(self) -> list[StepReport]:
         """Return the last reports, for the result to carry."""
-        return self._reports(self._supervisor.events(self._stored)[:CARRIED_EVENTS])
+        return self._reports(_first(self._supervisor.events(self._stored), CARRIED_EVENTS, CARRIED_BYTES))
 
     def _reports(self, events: list[StepEvent]) -> list[StepReport]:
         now = self._clock.now()
@@ -156,6 +159,18 @@ class EventShipper:
         self._stored = max(last, reply.stored)
         if reply.directive is not None:
             self._on_directive(reply.directive)
+
+
+def _first(events: list[StepEvent], most: int, most_bytes: int) -> list[StepEvent]:
+    """Return as many as one message takes."""
+    total = 0
+    for count, event in enumerate(events[:most]):
+        total += len(event.summary) + sum(
+            len(one.message) + len(one.title) + len(one.file) for one in event.annotations
+        )
+        if total > most_bytes:
+            return events[:count]
+    return events[:most]
 
 
 async def _pause(final: asyncio.Event) -> None:

@@ -79,6 +79,13 @@ def test_a_step_that_runs_always_is_not_interrupted_by_a_cancellation(tmp_path: 
     assert found.result.conclusion == "cancelled"
 
 
+def test_patience_with_what_runs_in_spite_of_a_cancellation_ends(tmp_path: Path) -> None:
+    job = program("- run: echo began; sleep 60\n- {run: sleep 60, if: always()}", cancel_timeout_ms=500)
+    found = asyncio.run(_cancelled(tmp_path, order(job, graces_ms=QUICK), b"\nbegan"))
+    assert found.result.conclusion == "cancelled"
+    assert found.steps["Run sleep 60"] == "cancelled"
+
+
 def test_a_killed_job_runs_nothing_more(tmp_path: Path) -> None:
     job = program(
         """

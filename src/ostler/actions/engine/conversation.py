@@ -197,8 +197,8 @@ class Conversation:
         try:
             with open(path, "rb") as file:
                 content = file.read(_LARGEST_MATCHERS)
-        except OSError as reason:
-            raise BadCommand(f"the problem matchers in {command.data} cannot be read: {reason.strerror}") from reason
+        except (OSError, ValueError) as reason:
+            raise BadCommand(f"the problem matchers in {command.data} cannot be read: {reason}") from reason
         self._job.matchers.add(content)
 
     def _remove_matcher(self, command: Command) -> None:

@@ -42,6 +42,8 @@ def working_directory(workspace: str, folder: str) -> str:
     """Return the folder to run in. A relative one that leads out of the workspace, by ``..`` or a link, is refused."""
     if not folder.strip():
         return workspace
+    if "\0" in folder:
+        raise StepFault("`working-directory` holds a NUL.", "working_directory")
     path = os.path.join(workspace, folder.strip())
     if not os.path.isabs(folder.strip()):
         top, real = os.path.realpath(workspace), os.path.realpath(path)
@@ -76,4 +78,4 @@ def show_env(frame: Frame) -> None:
 def _write(path: str, content: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o700)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(content.encode("utf-8", "surrogateescape"))
+        file.write(content.encode("utf-8", "surrogatepass"))

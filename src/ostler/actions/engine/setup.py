@@ -76,7 +76,8 @@ def job_outputs(job: JobState, place: Place, talk: Conversation) -> tuple[dict[s
 
 def _evaluated(key: str, written: str, scope: Scope, job: JobState, talk: Conversation) -> str:
     try:
-        return text(key, written, scope)
+        # A lone surrogate, which JSON can write, would spoil the message that carries the result.
+        return text(key, written, scope).encode("utf-8", "replace").decode()
     except BadTemplate as reason:
         talk.error(str(reason))
         job.failed = True

@@ -54,6 +54,8 @@ def find_shell(named: str, path: str, directory: str) -> Shell | Refused:
         return Shell(words, ".sh")
     if named in _ONLY_ON_WINDOWS and sys.platform != "win32":
         return Refused("shell_unavailable", f"`shell: {named}` needs Windows; use bash or pwsh")
+    if "\0" in named:
+        return Refused("shell_invalid", "`shell` holds a NUL")
     try:
         words = shlex.split(_TEMPLATES.get(named, named))
     except ValueError as reason:

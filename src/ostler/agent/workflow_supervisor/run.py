@@ -37,8 +37,6 @@ from ostler.executors.errors import ExecutorError, LimitUnavailable, NetworkUnav
 from ostler.executors.values import Exit, Leftover, Limits, Place
 from ostler.protocol.v1.program import JobProgram
 
-CANCEL_MS = 300_000
-"""How long what runs in spite of a cancellation may go on."""
 _WATCH_MS = 1_000
 _SHOWN = 10
 _CONFIGURATION = ("docker_unavailable", "node_unavailable", "shell_unavailable")
@@ -65,9 +63,10 @@ class WorkflowRun:
         graces = (order.interrupt_grace_ms, order.terminate_grace_ms)
         self._processes = Processes(executor, self._poller, graces, self._command_ended)
         self._hands = Hands(order, directory.path, self._tasks, self._processes, self._log, self._guarded, self._report)
+        program = order.program or JobProgram(job_id="", steps=[])
         self._job = Job(
             JobState(
-                order.program or JobProgram(job_id="", steps=[]),
+                program,
                 order.program_secrets,
                 _services(order),
                 self._hands,
@@ -78,6 +77,8 @@ class WorkflowRun:
         self._began = now_ms()
         self._deadline: int | None = self._began + order.timeout_ms if order.timeout_ms else None
         self._end_by: int | None = None
+        self._patience_ms = program.cancel_timeout_ms
+        """How long what runs in spite of a cancellation may go on."""
         self._watch_at = self._began
         self._verdict: Verdict | None = None
         self._oom_kills = 0
@@ -188,7 +189,7 @@ class WorkflowRun:
     def _begin_end(self, verdict: Verdict) -> None:
         self._decide(verdict)
         if self._end_by is None:
-            self._end_by = now_ms() + CANCEL_MS
+            self._end_by = now_ms() + self._patience_ms
         self._job.cancel()
 
     def _halt(self) -> None:

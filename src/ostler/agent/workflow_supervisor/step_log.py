@@ -29,7 +29,7 @@ class StepLog(Spool):
         """Mask one more, in all that was not written yet."""
         self._secrets.append(secret)
         for masker in (self._masker, self._aside, *self._besides.values()):
-            masker.add(secret.encode("utf-8", "surrogateescape"))
+            masker.add(secret.encode("utf-8", "surrogatepass"))
 
     def open_beside(self, step: int) -> None:
         """Let a step write while others do."""
@@ -68,4 +68,4 @@ class StepLog(Spool):
                 self._last[step] = lines
 
     def _new_masker(self) -> Masker:
-        return Masker(secret.encode("utf-8", "surrogateescape") for secret in self._secrets)
+        return Masker(secret.encode("utf-8", "surrogatepass") for secret in self._secrets)

@@ -90,6 +90,8 @@ class JobProgram(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Where checkout fetches the repository from; nothing means ``github.server_url`` and ``github.repository``."""
     environment_url: str = ""
     """``environment.url``, a template that is evaluated when the steps are over."""
+    cancel_timeout_ms: int = 300_000
+    """How long steps that run in spite of a cancellation may go on."""
     actions: dict[str, str] = {}
     """For each ``owner/repo[/path]@ref`` that is pinned: the digest that its content must have."""
     real_actions: list[str] = []

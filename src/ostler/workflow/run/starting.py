@@ -42,17 +42,18 @@ def started(plan: Plan, frame: Frame, node: Node, evaluator: Evaluator) -> Start
     contexts = contexts_of_job(frame, node)
     labels, group = _runner(job, evaluator, contexts)
     name, url, recorded = _environment(job.environment, evaluator, contexts)
+    cancel_timeout_ms = _milliseconds(
+        "cancel-timeout-minutes", job.cancel_timeout_minutes, plan.given.cancel_timeout_minutes, evaluator, contexts
+    )
     return StartedJob(
         name=node.name,
-        program=_program(plan, frame, node, url),
+        program=_program(plan, frame, node, url, cancel_timeout_ms),
         labels=labels,
         group=group,
         timeout_ms=_milliseconds(
             "timeout-minutes", job.timeout_minutes, plan.given.timeout_minutes, evaluator, contexts
         ),
-        cancel_timeout_ms=_milliseconds(
-            "cancel-timeout-minutes", job.cancel_timeout_minutes, plan.given.cancel_timeout_minutes, evaluator, contexts
-        ),
+        cancel_timeout_ms=cancel_timeout_ms,
         secrets=frame.secrets,
         continue_on_error=evaluator.flag("continue-on-error", job.continue_on_error, contexts),
         environment=name,
@@ -62,7 +63,7 @@ def started(plan: Plan, frame: Frame, node: Node, evaluator: Evaluator) -> Start
     )
 
 
-def _program(plan: Plan, frame: Frame, node: Node, environment_url: str) -> JobProgram:
+def _program(plan: Plan, frame: Frame, node: Node, environment_url: str, cancel_timeout_ms: int) -> JobProgram:
     job, workflow, given = frame.job, frame.scope.workflow, plan.given
     return JobProgram(
         job_id=job.id,
@@ -83,6 +84,7 @@ def _program(plan: Plan, frame: Frame, node: Node, environment_url: str) -> JobP
         real_actions=given.real_actions,
         clone_url=given.clone_url,
         environment_url=environment_url,
+        cancel_timeout_ms=cancel_timeout_ms,
     )
 
 
