@@ -41,5 +41,5 @@ def scenarios() -> list[Sample]:
     return [
         Sample(path.relative_to(_SCENARIOS).as_posix(), "workflow", path.read_text("utf-8"))
         for path in sorted(found)
-        if path.parent.name == "workflows"
+        if path.name == "workflow.yml" or path.parent.name == "workflows"
     ]

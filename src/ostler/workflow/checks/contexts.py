@@ -129,9 +129,8 @@ def _inputs(sheet: Sheet) -> Type:
         name = entry.key.text.lower()
         type_ = _input(entry)
         known[name] = type_ if known.get(name, type_) == type_ else ANY
-    return structure(
-        "the inputs of this workflow", known, fix="Declare it below `workflow_call` or `workflow_dispatch`."
-    )
+    fix = "Declare it below `workflow_call` or `workflow_dispatch`."
+    return structure("the inputs of this workflow", known, fix=fix, optional=True)
 
 
 def _declared(on: Node | None, event: str) -> Iterator[Entry]:
@@ -159,7 +158,7 @@ def _matrix(sheet: Sheet, job: JobPart | None) -> Type:
     if any("${{" in key for key in keys) or plain.is_template(include) or any(map(plain.is_template, items)):
         return OBJECT
     fix = "" if keys else "This job has no matrix."
-    return structure("the matrix", dict.fromkeys(keys, ANY), fix=fix)
+    return structure("the matrix", dict.fromkeys(keys, ANY), fix=fix, optional=True)
 
 
 def _job(job: JobPart | None) -> Type:

@@ -36,6 +36,8 @@ class Inference:
     def __init__(self, lookup: Lookup, report: Report) -> None:
         self._lookup = lookup
         self._report = report
+        self._asked = 0
+        """How many expressions around this one only ask whether there is a value."""
 
     def type_of(self, node: Node) -> Type:
         """Return the type of an expression."""
@@ -54,14 +56,21 @@ class Inference:
             case Call():
                 return self._call(node)
             case Not():
-                self.type_of(node.operand)
+                self._ask(node.operand)
                 return FLAG
             case Binary():
                 self._compare(node)
                 return FLAG
             case Logical():
-                types = [self.type_of(operand) for operand in node.operands]
+                types = [self._ask(operand) for operand in node.operands[:-1]]
+                types.append(self.type_of(node.operands[-1]))
                 return types[0] if all(type_ == types[0] for type_ in types) else ANY
+
+    def _ask(self, node: Node) -> Type:
+        self._asked += 1
+        type_ = self.type_of(node)
+        self._asked -= 1
+        return type_
 
     def _index(self, node: Index) -> Type:
         target = self.type_of(node.target)
@@ -84,6 +93,8 @@ class Inference:
             return known[1]
         if target.others is not None:
             return target.others
+        if self._asked and target.optional:
+            return ANY
         fix = did_you_mean(name, [original for original, _ in target.keys.values()]) or target.fix
         if not fix and target.keys:
             fix = f"There is {', '.join(sorted(original for original, _ in target.keys.values())[:12])}."

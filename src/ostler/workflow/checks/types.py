@@ -26,6 +26,8 @@ class Structure(NamedTuple):
     others: "Type | None" = None
     fix: str = ""
     """What to do about a key that is not there, if it is no slip of the finger."""
+    optional: bool = False
+    """Whether people ask for keys that may not be there, as in ``matrix.os || 'ubuntu-latest'``."""
 
 
 class Listing(NamedTuple):
@@ -46,9 +48,11 @@ TEXTS: Final = Structure("an object of texts", {}, TEXT)
 OBJECT: Final = Structure("an object", {}, ANY)
 
 
-def structure(noun: str, entries: Mapping[str, Type], others: Type | None = None, *, fix: str = "") -> Structure:
+def structure(
+    noun: str, entries: Mapping[str, Type], others: Type | None = None, *, fix: str = "", optional: bool = False
+) -> Structure:
     """Return an object with these keys."""
-    return Structure(noun, {name.lower(): (name, each) for name, each in entries.items()}, others, fix)
+    return Structure(noun, {name.lower(): (name, each) for name, each in entries.items()}, others, fix, optional)
 
 
 def described(properties: Mapping[str, Property]) -> dict[str, Type]:
