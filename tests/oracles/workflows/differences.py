@@ -7,6 +7,7 @@ BEYOND_THE_PARSER: Final[dict[str, str]] = {
     "concurrency-queue": "documented as an error; the server checks it",
     "container-image": "the parser looks at no container that holds an expression",
     "empty-value": "the server refuses a workflow without events",
+    "expression-json": "evaluating it is an error",
     "expression-format": "evaluating it is an error, whatever the values are",
     "filter-conflict": "documented as an error; the server checks it",
     "filter-pattern": "the server checks patterns",

@@ -6,6 +6,7 @@ from typing import Final
 
 from ostler.expr.errors import ExpressionError, UnknownFunction, UnknownName, WrongArgumentCount
 from ostler.expr.functions import SIGNATURES, Signature
+from ostler.expr.json_text import from_json
 from ostler.expr.names import name_errors
 from ostler.expr.nodes import Call, Literal, Node, mentions
 from ostler.workflow.checks.contexts import Contexts
@@ -89,6 +90,8 @@ class _Place:
         for call in mentions(node)[1]:
             if call.key == "format" and call.arguments:
                 self._format(call)
+            elif call.key == "fromjson" and call.arguments:
+                self._json(call.arguments[0])
         return len(self._found) == before
 
     def _format(self, call: Call) -> None:
@@ -102,6 +105,13 @@ class _Place:
                 f"the format asks for {{{max(fields)}}}, and there {'is' if given == 1 else 'are'} {given} to fill in"
             )
             self._report("expression-format", message, pattern, "The first one is {0}; write {{ for a brace.")
+
+    def _json(self, text: Node) -> None:
+        if isinstance(text, Literal) and isinstance(text.value, str):
+            try:
+                from_json(text.value)
+            except ExpressionError as error:
+                self._report("expression-json", error.message, text, "Names and texts stand in double quotes.")
 
     def _types(self, node: Node, path: Path) -> None:
         inference = Inference(lambda name: self._contexts.get(name, path), self._warn)

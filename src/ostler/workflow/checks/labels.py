@@ -18,6 +18,7 @@ KNOWN: Final = tuple(
         "self-hosted linux windows macos x64 arm arm64"
     ).split()
 )
+_SYSTEMS: Final = {"ubuntu": "Linux", "linux": "Linux", "windows": "Windows", "macos": "macOS"}
 _IMAGE: Final = re.compile(r"(ubuntu|windows|macos)-[a-z]+")
 _OWNERS: Final = ("org", "organization", "ent", "enterprise")
 
@@ -32,12 +33,23 @@ def check(sheet: Sheet) -> Iterator[Finding]:
             if meant:
                 message = f"no runner is known to have the label {label.text!r}"
                 yield Finding("label-misspelt", message, label.span, f"Did you mean {meant!r}?", "warning")
+        systems = {system for label in singles(labels) if (system := _system(label.text))}
+        if len(systems) > 1:
+            message = f"no runner has labels of {' and of '.join(sorted(systems))}: it must have all of them"
+            fix = "Make several jobs by a matrix: `runs-on: ${{ matrix.os }}`."
+            yield Finding("label-conflict", message, singles(labels)[0].span, fix, "warning")
         group = runs_on.get("group") if isinstance(runs_on, MappingNode) else None
         parts = literal(group).split("/")
         if group is not None and len(parts) > 1 and (len(parts) > 2 or parts[0] not in _OWNERS or not parts[1]):
             message = f"{literal(group)[:60]!r} is not the name of a group"
             fix = "Write the name alone, or after 'organization/' or 'enterprise/'."
             yield Finding("group-name", message, group.span, fix)
+
+
+def _system(label: str) -> str:
+    """Return the system that a label of a hosted runner, or of any by convention, stands for."""
+    first = label.lower().partition("-")[0]
+    return _SYSTEMS.get(first, "") if label.lower() in KNOWN else ""
 
 
 def _meant(label: str) -> str:

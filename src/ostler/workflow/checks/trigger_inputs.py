@@ -8,6 +8,7 @@ from ostler.workflow import plain
 from ostler.workflow.checks.sheet import Sheet, literal
 from ostler.workflow.findings import Finding
 from ostler.workflow.nodes import Entry, Node, ScalarNode, SequenceNode
+from ostler.workflow.scalars import resolved
 
 MOST_AT_GITHUB: Final = 25
 """Inputs that a form of GitHub can have."""
@@ -51,7 +52,7 @@ def _default(entry: Entry) -> Iterator[Finding]:
     if kind == "boolean" and not isinstance(default.value, bool):
         fix = "Write true or false, without quotes."
         yield Finding("input-default", f"{default.text[:40]!r} is neither true nor false", default.span, fix)
-    elif kind == "number" and not isinstance(default.value, float):
+    elif kind == "number" and not isinstance(default.value, float) and not _is_number(default.text):
         yield Finding("input-default", f"{default.text[:40]!r} is not a number", default.span, "Write a number.")
     elif kind == "choice":
         options = plain.texts(plain.get(entry.value, "options"))
@@ -59,6 +60,10 @@ def _default(entry: Entry) -> Iterator[Finding]:
             fix = did_you_mean(plain.text(default), options) or f"It is one of {', '.join(options)[:200]}."
             message = f"the default {default.text[:40]!r} is not one of the options"
             yield Finding("input-default", message, default.span, fix)
+
+
+def _is_number(text: str) -> bool:
+    return isinstance(resolved(text.strip()), float)
 
 
 def _required(entry: Entry) -> Iterator[Finding]:
