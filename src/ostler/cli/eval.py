@@ -25,7 +25,8 @@ _WHOLE_BELOW = 1e21
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 
-@click.command(context_settings={"ignore_unknown_options": True})  # -1 is an expression
+# `-1 < github.run_number` is an expression: neither unknown options nor an `h` among short ones.
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("expression")
 @click.option(
     "--context",

@@ -18,6 +18,7 @@ def evaluated(*arguments: str, given: str | None = None) -> Result:
         ("null", "null"),
         ("'a\"b'", '"a\\"b"'),
         ("-9.2", "-9.2"),
+        ("-1 != github.h", "true"),
         ("-0", "0"),
         ("1e3", "1000"),
         ("1e21", "1e+21"),
