@@ -35,13 +35,15 @@ BAD = GOOD.replace("echo hello", "echo no; exit 3")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in (("good", GOOD), ("bad", BAD), ("slow", SLOW), ("list", GOOD)):
-        (tmp_path / f"{name}{'' if name == 'list' else '.yml'}").write_text(text, encoding="utf-8")
-    return tmp_path
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for name, text in (("good.yml", GOOD), ("bad.yml", BAD), ("slow.yml", SLOW), ("list", GOOD)):
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
 
 
 def start(folder: Path, *arguments: str, out: int = subprocess.PIPE, given: int = subprocess.DEVNULL) -> Process:
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "NO_COLOR": "1", "COLUMNS": "80"}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache"), "NO_COLOR": "1", "COLUMNS": "80"}
     program = Path(sys.executable).with_name("ostler")
     return subprocess.Popen(
         [program, "run", *arguments],
@@ -65,7 +67,7 @@ def test_a_run_that_succeeds_exits_with_0_and_keeps_its_log(folder: Path) -> Non
     assert "one | hello\n" in out
     assert [path.read_text().splitlines()[-1] for path in folder.glob(".ostler/runs/*/one.log")] == ["hello"]
     assert (folder / ".ostler/.gitignore").is_file()
-    assert not list(folder.glob("cache/ostler/attempts/*"))
+    assert not list(folder.parent.glob("cache/ostler/attempts/*"))
 
 
 def test_a_run_that_fails_exits_with_1(folder: Path) -> None:
@@ -132,6 +134,33 @@ def test_a_second_interrupt_kills(folder: Path) -> None:
         list(iter(process.stdout.readline, b"notice: cancelling; interrupt again to kill what still runs\n"))
         process.send_signal(signal.SIGINT)
         process.communicate()
+    assert process.returncode == 130
+
+
+def test_nothing_runs_on_when_nobody_reads_any_more(folder: Path) -> None:
+    text = SLOW.replace("sleep 60", "while echo tick; do sleep 0.05; done")
+    (folder / "endless.yml").write_text(text, encoding="utf-8")
+    with start(folder, "endless.yml") as process:
+        assert process.stdout is not None
+        list(iter(process.stdout.readline, b"one | tick\n"))
+        process.stdout.close()
+        assert process.wait() == 0
+    assert not list(folder.parent.glob("cache/ostler/attempts/*"))
+    attempts = str(folder.parent / "cache/ostler/attempts").encode()
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
+    assert not [command for command in commands if attempts in command]
+
+
+def test_watch_runs_again_when_a_file_changes(folder: Path) -> None:
+    with start(folder, "good.yml", "--watch", "--plain") as process:
+        assert process.stdout is not None
+        list(iter(process.stdout.readline, b"watching for changes; interrupt to stop\n"))
+        (folder / "good.yml").write_text(GOOD.replace("hello", "again"), encoding="utf-8")
+        list(iter(process.stdout.readline, b"good.yml changed\n"))
+        after = list(iter(process.stdout.readline, b"watching for changes; interrupt to stop\n"))
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert b"one | again\n" in after
     assert process.returncode == 130
 
 

@@ -23,7 +23,7 @@ from ostler.cli.local_run.session import Session, Surroundings
 from ostler.cli.local_run.style import Style, coloured
 from ostler.cli.local_run.tree_view import TreeView
 from ostler.cli.local_run.views import JsonView, PlainView, View
-from ostler.cli.local_run.watching import until_changed
+from ostler.cli.local_run.watching import state_of, until_changed
 from ostler.cli.options import pairs
 from ostler.effects import system_effects
 
@@ -142,15 +142,16 @@ async def _watched(request: Request, around: Surroundings, supervisors: LocalSup
     while True:
         try:
             session = Session(request, around)
-            root = session.root
+            root, before = session.root, state_of(session.root)
             code = await carried_out(session, supervisors)
         except CommandFailed as error:
             _say(explain(error) or str(error))
             root, code = request.directory, FAILED
+            before = state_of(root)
         if code == INTERRUPTED:
             return code
         output.say("watching for changes; interrupt to stop")
-        changed = await until_changed(root)
+        changed = await until_changed(root, before)
         output.say(f"{changed} changed")
 
 

@@ -5,9 +5,10 @@ has it, with the steps that always run; asking again kills whatever is left.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from ostler.agent.errors import SupervisorError
 from ostler.agent.supervision import ActionServices, JobOrder, JobResult, Supervisor, Supervisors
@@ -32,6 +33,8 @@ class LeftOut(NamedTuple):
     conclusion: Literal["skipped", "failure"]
     reason: str
 
+
+_GONE_SECONDS: Final = 10.0
 
 Judge = Callable[[StartedJob], LeftOut | None]
 
@@ -92,6 +95,17 @@ class LocalDriver:
     def kill(self) -> None:
         """End at once."""
         self._happened(happenings.CancelAsked(reason="killed", force=True))
+
+    async def abandon(self) -> None:
+        """Kill what runs because nobody can be told of it any more, and wait until it is gone."""
+        supervisors = [supervisor for supervisor in self._running.values() if supervisor is not None]
+        for supervisor in supervisors:
+            await supervisor.kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GONE_SECONDS):
+                for supervisor in supervisors:
+                    while supervisor.result() is None:
+                        await supervisor.changed()
 
     def _happened(self, happening: happenings.Happening) -> None:
         if not self._ended.done():

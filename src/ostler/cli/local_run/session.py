@@ -159,6 +159,9 @@ class Session:
             supervisors.keep_ready(max(1, min(settings.parallel, self._driver.startable)))
             try:
                 ending = await self._driver.until_ended()
+            except BaseException:
+                await self._driver.abandon()
+                raise
             finally:
                 self._driver = None
             taken = round((clock.monotonic() - began) * 1000)

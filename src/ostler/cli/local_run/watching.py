@@ -13,29 +13,29 @@ _QUIET_SECONDS: Final = 0.2
 State = dict[str, tuple[int, int]]
 
 
-async def until_changed(root: Path) -> str:
-    """Return the name of a file that changed, when nothing has changed for a moment after it."""
-    before = await asyncio.to_thread(_state, root)
+async def until_changed(root: Path, before: State) -> str:
+    """Return the name of a file that changed since a state, when nothing has changed for a moment after it."""
     while True:
-        await asyncio.sleep(_LOOK_SECONDS)
-        now = await asyncio.to_thread(_state, root)
+        now = await asyncio.to_thread(state_of, root)
         changed = _difference(before, now)
         if changed:
             await _settled(root, now)
             return changed
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def _settled(root: Path, state: State) -> None:
     """Wait until whoever writes has written everything."""
     while True:
         await asyncio.sleep(_QUIET_SECONDS)
-        now = await asyncio.to_thread(_state, root)
+        now = await asyncio.to_thread(state_of, root)
         if now == state:
             return
         state = now
 
 
-def _state(root: Path) -> State:
+def state_of(root: Path) -> State:
+    """Return time and size of every file."""
     return dict(_files(str(root), ""))
 
 
