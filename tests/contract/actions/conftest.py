@@ -10,6 +10,7 @@ import pytest
 
 from ostler.actions.builtin.services import Services
 from ostler.actions.library import command
+from tests.contract.actions.storage_server import StorageServer
 from tests.parts.errors import PartMissing
 from tests.parts.git_server import GitServer
 
@@ -119,8 +120,20 @@ def git_server(tmp_path: Path) -> Iterator[GitServer]:
         yield server
 
 
-@pytest.fixture(params=["folder"])
+@pytest.fixture(scope="session")
+def storage_server() -> Iterator[StorageServer]:
+    with StorageServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["folder", "server"])
 def keeping(request: pytest.FixtureRequest, machine: Machine, tmp_path: Path) -> Machine:
     """A job whose artifacts and caches are kept, in each way that there is."""
-    machine.with_services(store=str(tmp_path / "store"))
+    if request.param == "folder":
+        machine.with_services(store=str(tmp_path / "store"))
+    else:
+        server: StorageServer = request.getfixturevalue("storage_server")
+        granted = server.job(f"tgt_{tmp_path.name}")
+        machine.with_services(server=server.url, token=granted.token)
+        machine.environment["GITHUB_RUN_ID"] = granted.run_id
     return machine

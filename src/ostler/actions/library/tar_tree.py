@@ -1,5 +1,6 @@
 """Actions as tar archives, plain or compressed: what the server stores and what servers of git offer for download."""
 
+import gzip
 import os
 import tarfile
 import zlib
@@ -11,6 +12,7 @@ from ostler.actions.errors import UnsafeTree
 from ostler.actions.tree import Limits, TreeWriter
 
 _CHUNK = 1 << 20
+_TOP = "action"
 _RATIO, _FREE_BYTES = 200, 256 << 20
 
 
@@ -57,20 +59,25 @@ def _chunks(source: IO[bytes]) -> Iterator[bytes]:
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Write a tree into an archive that is the same whenever and wherever it is made of the same files."""
-    with tarfile.open(archive, "w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as packed:
+    """Write a tree, in one folder, into an archive that is the same whenever it is made of the same files."""
+    # The header of gzip holds the time unless it is told another one.
+    with (
+        open(archive, "wb") as file,
+        gzip.GzipFile("", "wb", 6, file, mtime=0) as compressed,
+        tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as packed,
+    ):
         for above, folders, names in os.walk(folder):
             folders.sort()
             links = [name for name in folders if os.path.islink(os.path.join(above, name))]
             for name in sorted([*names, *links]):
                 path = os.path.join(above, name)
-                entry = packed.gettarinfo(path, os.path.relpath(path, folder))
+                entry = packed.gettarinfo(path, os.path.join(_TOP, os.path.relpath(path, folder)))
                 entry.uid = entry.gid = 0
                 entry.uname = entry.gname = ""
                 entry.mtime = 0
                 entry.mode = 0o755 if entry.mode & 0o100 else 0o644
                 if entry.isreg():
-                    with open(path, "rb") as file:
-                        packed.addfile(entry, file)
+                    with open(path, "rb") as content:
+                        packed.addfile(entry, content)
                 else:
                     packed.addfile(entry)
