@@ -50,7 +50,8 @@ class JobApi:
     def __init__(self, server: str, token: str, environment: Mapping[str, str] | None = None) -> None:
         try:
             self._server = parse_address(server)
-            self._proxy = proxy_for(self._server, os.environ if environment is None else environment)
+            self._environment = os.environ if environment is None else environment
+            self._proxy = proxy_for(self._server, self._environment)
         except AddressMalformed as reason:
             raise CallFailed(str(reason)) from reason
         self._token = token
@@ -134,9 +135,10 @@ class JobApi:
         server, nearest = self._server, self._proxy or self._server
         if not server.tls:
             return http.client.HTTPConnection(nearest.host, nearest.port, timeout=_TIMEOUT_SECONDS)
-        secure = http.client.HTTPSConnection(
-            nearest.host, nearest.port, timeout=_TIMEOUT_SECONDS, context=ssl.create_default_context()
-        )
+        # Which certificates to trust, as the agent was told: a job's environment may say nothing of it.
+        file, folder = (self._environment.get(name) or None for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+        context = ssl.create_default_context(cafile=file, capath=folder)
+        secure = http.client.HTTPSConnection(nearest.host, nearest.port, timeout=_TIMEOUT_SECONDS, context=context)
         if self._proxy is not None:
             secure.set_tunnel(server.host, server.port, _proxy_headers(self._proxy))
         return secure

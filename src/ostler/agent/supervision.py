@@ -72,6 +72,8 @@ class ActionServices(msgspec.Struct, frozen=True, kw_only=True):
     tool_cache: str = ""
     """RUNNER_TOOL_CACHE."""
     runner_name: str = ""
+    reach: dict[str, str] = {}
+    """The variables by which this machine reaches others: proxies, certificates, the home with git's settings."""
 
 
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):

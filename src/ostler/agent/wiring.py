@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ostler.actions.reach import reach_of
 from ostler.agent.agent import Agent
 from ostler.agent.capabilities import LocalTools
 from ostler.agent.configuration import Configuration
@@ -81,7 +82,7 @@ def make_agent(
     own(paths.state)
     disk = LocalDisk(paths.state)
     settings = make_settings(name, configuration, token, environment)._replace(
-        services=action_services(name, configuration, paths)
+        services=action_services(name, configuration, paths, environment)
     )
     slots = len({kind.slot for kind in settings.job_kinds})
     return Agent(
@@ -127,13 +128,16 @@ def make_settings(
     )
 
 
-def action_services(name: str, configuration: Configuration, paths: Paths) -> ActionServices:
+def action_services(
+    name: str, configuration: Configuration, paths: Paths, environment: Mapping[str, str]
+) -> ActionServices:
     """Return what the actions of workflows find on this machine. Runners of one machine share nothing by themselves."""
     return ActionServices(
         runner_name=name,
         server=configuration.service_url,
         cache=str(Path(configuration.action_cache_directory or paths.state / "actions").absolute()),
         mirrors=configuration.action_mirrors,
+        reach=reach_of(environment),
         real_actions=configuration.real_actions,
         node=configuration.node,
         tool_cache=str(Path(configuration.tool_cache_directory or paths.state / "tools").absolute()),

@@ -146,6 +146,7 @@ def test_credentials_reach_git_and_nobody_else(ours: Machine, git_server: GitSer
     git_server.token = TOKEN
     refused = ours.run("checkout")
     assert refused.code == 1
+    assert "set the secret GITHUB_TOKEN" in refused.said
     ended = ours.ok("checkout", token=TOKEN)
     config = (ours.workspace / ".git/config").read_text()
     assert TOKEN not in config

@@ -21,8 +21,8 @@ class Invocation:
     """What an action is given and how it speaks."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = environment
         self.services: Services = from_environment(environment)
+        self.environment = {**self.services.reach, **environment}
 
     @property
     def workspace(self) -> str:

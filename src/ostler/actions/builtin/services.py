@@ -5,7 +5,8 @@ It travels as one variable that no other step gets, because it holds the job's t
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 VARIABLE = "OSTLER_ACTION_SERVICES"
 
@@ -25,13 +26,16 @@ class Services(NamedTuple):
     """What the job shows to that server."""
     clone_url: str = ""
     """Where checkout fetches the workflow's own repository from."""
+    reach: Mapping[str, str] = MappingProxyType({})
+    """Variables by which the runner reaches others, for what the job's own environment does not say."""
 
     def environment(self) -> dict[str, str]:
         """Return what the program's environment needs besides its inputs."""
-        return {VARIABLE: json.dumps({name: value for name, value in self._asdict().items() if value})}
+        told = {**self._asdict(), "reach": dict(self.reach)}
+        return {VARIABLE: json.dumps({name: value for name, value in told.items() if value})}
 
 
 def from_environment(environment: Mapping[str, str]) -> Services:
     """Return what the program was told; nothing if it was started by hand."""
-    told: dict[str, str] = json.loads(environment.get(VARIABLE) or "{}")
+    told: dict[str, Any] = json.loads(environment.get(VARIABLE) or "{}")
     return Services(**{name: value for name, value in told.items() if name in Services._fields})

@@ -14,6 +14,7 @@ from ostler.actions.engine.scope import JobState
 from ostler.actions.engine.script import show_env
 from ostler.actions.engine.shells import which
 from ostler.actions.engine.variables import SEARCH_PATH, service_variables
+from ostler.actions.reach import for_jobs
 from ostler.workflow.action_model import NodeRuns
 
 _SUBSTITUTES: Final = {
@@ -41,6 +42,7 @@ async def run_program(frame: Frame, call: Call, runs: NodeRuns, script: str) -> 
             server=services.server,
             token=services.token,
             clone_url=frame.job.program.clone_url,
+            reach=for_jobs(services.reach),
         ).environment()
         argv = (sys.executable, "-E", "-s", "-P", "-m", "ostler.actions.builtin", call.builtin, script)
         outcome = await frame.run(argv, frame.environment(given, github), frame.job.machine.layout.workspace)

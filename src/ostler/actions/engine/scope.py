@@ -28,6 +28,7 @@ class Services(NamedTuple):
     server: str = ""
     token: str = ""
     node: Mapping[str, str] = {}
+    reach: Mapping[str, str] = {}
 
 
 class JobState:

@@ -8,7 +8,7 @@ same digest everywhere. Submodules are left out.
 import base64
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -48,16 +48,16 @@ class _Blob(NamedTuple):
 class GitSource:
     """One template of addresses."""
 
-    def __init__(self, template: str, timeout: float = _TIMEOUT_SECONDS, *, exact: bool = False) -> None:
+    def __init__(self, template: str, environment: Mapping[str, str] | None = None, *, exact: bool = False) -> None:
         """Without ``{repo}`` in it, ``/{owner}/{repo}`` is put behind it, unless it is ``exact`` as it is."""
         self._template = template if exact or "{repo}" in template else f"{template.rstrip('/')}/{{owner}}/{{repo}}"
-        self._timeout = timeout
+        self._environment = environment
         shown = address(self._template)
         self.name = shown.url if shown is not None else self._template
 
     def resolve(self, remote: Remote) -> Version | Refused:
         """Ask the server for the tag, else the branch, of this name."""
-        git = self._git(remote, Path("/"), min(self._timeout, _QUESTION_SECONDS))
+        git = self._git(remote, Path("/"), _QUESTION_SECONDS)
         if isinstance(git, Refused):
             return git
         ref = remote.ref
@@ -78,7 +78,7 @@ class GitSource:
     def fetch(self, remote: Remote, version: Version, into: Path) -> str | Refused:
         """Fetch one commit and write its files."""
         with tempfile.TemporaryDirectory(dir=into.parent, prefix=".git-") as folder:
-            git = self._git(remote, Path(folder), self._timeout)
+            git = self._git(remote, Path(folder), _TIMEOUT_SECONDS)
             if isinstance(git, Refused):
                 return git
             try:
@@ -111,7 +111,9 @@ class GitSource:
         place = where.url.removeprefix("file://")
         if where.scheme == "file" and not any(os.path.isdir(f"{place}{suffix}") for suffix in ("", ".git")):
             return Refused("action_not_found", f"there is no repository {place}")
-        return Git(str(folder), remote=where, config=_credentials(where), timeout=timeout)
+        return Git(
+            str(folder), environment=self._environment, remote=where, config=_credentials(where), timeout=timeout
+        )
 
     def _refused(self, remote: Remote, failure: GitFailed) -> Refused:
         said = " ".join(failure.said.split())[-300:]

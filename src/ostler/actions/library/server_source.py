@@ -1,6 +1,7 @@
 """Actions from the server's own store, which operators fill: for runners that reach nothing else."""
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,10 +16,10 @@ from ostler.protocol.v1.action_messages import COMMIT_HEADER, DIGEST_HEADER
 _NAME = "the server's store of actions"
 
 
-def open_source(server: str, token: str) -> "ServerSource | None":
+def open_source(server: str, token: str, environment: Mapping[str, str]) -> "ServerSource | None":
     """Return the store of a server, if its address can be one."""
     try:
-        return ServerSource(JobApi(server, token))
+        return ServerSource(JobApi(server, token, environment))
     except CallFailed:
         return None
 

@@ -1,7 +1,8 @@
 """From what a runner's settings say to the places that are asked for actions, in their order."""
 
 import importlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -16,32 +17,36 @@ PUBLIC = "https://github.com/{owner}/{repo}"
 
 
 class _ServerModule(Protocol):
-    def open_source(self, server: str, token: str) -> Source | None: ...
+    def open_source(self, server: str, token: str, environment: Mapping[str, str]) -> Source | None: ...
 
 
-def open_sources(mirrors: Sequence[str], server: str = "", token: str = "") -> list[Source]:
+def open_sources(
+    mirrors: Sequence[str], server: str = "", token: str = "", reach: Mapping[str, str] | None = None
+) -> list[Source]:
     """Return the mirrors as sources and, after them, the store of the server.
 
     Without any mirror GitHub is asked at last, so that a runner that reaches it needs no settings. The client for the
     store is only imported where there is a server: local runs begin faster without it. Mirrors that mean nothing were
-    refused when they were configured, by ``check_mirror``.
+    refused when they were configured, by ``check_mirror``. ``reach`` has the variables by which others are reached;
+    nothing means this process's own environment.
     """
+    environment = os.environ if reach is None else {"PATH": os.defpath, **os.environ, **reach}
     found: list[Source] = []
     for mirror in mirrors:
         if "://" in mirror or not mirror.startswith(("/", "~", ".")):
-            found.append(GitSource(mirror))
+            found.append(GitSource(mirror, environment))
         else:
             folder = str(Path(mirror).expanduser().absolute())
             found.append(FolderSource(folder))
             if "{ref}" not in folder:
-                found.append(GitSource(f"file://{folder}"))
+                found.append(GitSource(f"file://{folder}", environment))
     if server and token:
         module = cast("_ServerModule", importlib.import_module("ostler.actions.library.server_source"))
-        store = module.open_source(server, token)
+        store = module.open_source(server, token, environment)
         if store is not None:
             found.append(store)
     if not mirrors:
-        found.append(GitSource(PUBLIC))
+        found.append(GitSource(PUBLIC, environment))
     return found
 
 

@@ -29,7 +29,7 @@ class JobActions:
         return Library(
             cache=Path(services.cache) if services.cache else self._temp / "action-cache",
             into=self._temp / "actions",
-            sources=open_sources(services.mirrors, services.server, services.token),
+            sources=open_sources(services.mirrors, services.server, services.token, services.reach),
             pins=program.actions if program else {},
-            real=program.real_actions if program else (),
+            real=(*services.real_actions, *(program.real_actions if program else ())),
         )

@@ -323,6 +323,7 @@ def _services(order: JobOrder) -> Services:
         server=told.server,
         token=told.token,
         node=told.node,
+        reach=told.reach,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ostler.actions.reach import reach_of
 from ostler.agent.local_supervisors import LocalSupervisors
 from ostler.agent.supervision import ActionServices
 from ostler.cli.errors import FAILED, INTERRUPTED
@@ -193,6 +194,7 @@ class Session:
             services=ActionServices(
                 cache=str(folders.cache / "actions"),
                 mirrors=request.mirrors,
+                reach=reach_of(environment),
                 source=str(self._tree.root),
                 store=str(folders.home),
                 tool_cache=str(folders.cache / "tools"),
