@@ -1,17 +1,27 @@
 """Finding what an action says of itself in its folder: ``action.yml``, ``action.yaml`` or a ``Dockerfile``."""
 
+import importlib
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ostler.domain.machine import Refused
 from ostler.workflow.action_model import Action, DockerRuns
-from ostler.workflow.check import check_action
+
+if TYPE_CHECKING:
+    from ostler.workflow.check import CheckedAction
 
 _FILES = ("action.yml", "action.yaml")
 _DOCKERFILES = ("Dockerfile", "dockerfile")
 _LARGEST = 10 << 20
 _SHOWN = 5
+
+
+class _Checker(Protocol):
+    """What is used of ``ostler.workflow.check``."""
+
+    def check_action(self, path: str, text: str | bytes) -> "CheckedAction": ...
 
 
 def read_action(root: Path, path: str, uses: str) -> Action | Refused:
@@ -58,7 +68,9 @@ def _content(top: Path, file: Path) -> bytes | None:
 def _checked(uses: str, name: str, content: bytes) -> Action | Refused:
     if len(content) > _LARGEST:
         return Refused("action_malformed", f"{name} of `{uses}` is larger than {_LARGEST} bytes.")
-    checked = check_action(f"{uses}/{name}", content)
+    # The checker and its YAML take half of a supervisor's start, and most jobs read no action: loaded with the first.
+    checker = cast("_Checker", importlib.import_module("ostler.workflow.check"))
+    checked = checker.check_action(f"{uses}/{name}", content)
     if checked.action is not None:
         return checked.action
     found = [
