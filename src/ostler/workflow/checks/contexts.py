@@ -114,7 +114,7 @@ class Contexts:
 def _github() -> Structure:
     entries = described(contexts.GITHUB)
     entries["event"] = structure("`github.event`", {"inputs": TEXTS}, ANY)
-    entries["event_name"] = Single("text", tuple(EVENTS))
+    entries["event_name"] = Single("text", (*EVENTS, "dynamic"))
     entries["ref"] = Single("text", begins="refs/")
     return structure("`github`", entries)
 

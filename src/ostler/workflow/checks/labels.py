@@ -1,6 +1,5 @@
 """``runs-on``: labels that are surely misspelt, and the form of group names."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,7 +18,8 @@ KNOWN: Final = tuple(
     ).split()
 )
 _SYSTEMS: Final = {"ubuntu": "Linux", "linux": "Linux", "windows": "Windows", "macos": "macOS"}
-_IMAGE: Final = re.compile(r"(ubuntu|windows|macos)-[a-z]+")
+_IMAGES: Final = ("ubuntu", "windows", "macos")
+_SELF_HOSTED: Final = ("self-hosed", "selfhosted", "self-host", "self_hosted")
 _OWNERS: Final = ("org", "organization", "ent", "enterprise")
 
 
@@ -53,8 +53,17 @@ def _system(label: str) -> str:
 
 
 def _meant(label: str) -> str:
-    """Return the label that was surely meant."""
+    """Return the label that was surely meant: a slip in one of the two words of a hosted runner's."""
     lowered = label.lower()
-    if lowered in KNOWN or not _IMAGE.fullmatch(lowered):
-        return "self-hosted" if lowered in ("self-hosed", "selfhosted", "self-host", "self_hosted") else ""
-    return nearest(lowered, [known for known in KNOWN if _IMAGE.fullmatch(known)])
+    if lowered in KNOWN:
+        return ""
+    if lowered in _SELF_HOSTED:
+        return "self-hosted"
+    system, dash, image = lowered.partition("-")
+    if not dash:
+        return ""
+    if system in _IMAGES:
+        meant = nearest(image, ("latest", "slim")) if image.isalpha() else ""
+        return f"{system}-{meant}" if meant else ""
+    meant = nearest(system, _IMAGES) if image == "latest" else ""
+    return f"{meant}-latest" if meant else ""

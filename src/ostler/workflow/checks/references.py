@@ -12,7 +12,13 @@ from ostler.workflow.nodes import ScalarNode
 _NAME: Final = re.compile(r"[\w.-]+", re.ASCII)
 _SHORT_DIGEST: Final = re.compile(r"[0-9a-f]{7,8}", re.ASCII)
 _MOVING: Final = ("main", "master", "develop", "dev", "trunk", "HEAD", "latest")
-_FOLDERS: Final = (".github/workflows/", ".github/workflows-lab/", ".ostler/workflows/")
+_FOLDERS: Final = (
+    ".github/workflows/",
+    ".github/workflows-lab/",
+    ".ostler/workflows/",
+    ".gitea/workflows/",
+    ".forgejo/workflows/",
+)
 _IN_REFERENCES: Final = re.compile(r"[?*\[\]\\~^:\s]|@\{|\.\.|//|^[/.]|[/.]$|/\.|\.lock(/|$)")
 _ACTION: Final = "Write owner/repository@ref, owner/repository/folder@ref, ./folder or docker://image."
 _WORKFLOW: Final = "Write ./.github/workflows/file.yml or owner/repository/.github/workflows/file.yml@ref."
