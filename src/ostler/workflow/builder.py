@@ -69,7 +69,7 @@ def _trigger(event: str, node: Node) -> Trigger:
     return Trigger(
         event=event,
         types=None if types is None else plain.texts(types),
-        lists={key: plain.texts(value) for key in _LISTS if (value := plain.get(node, key)) is not None},
+        lists={key: plain.texts(value) for key in _LISTS if _is_filled(value := plain.get(node, key))},
         schedules=tuple(_schedule(item) for item in node.items) if isinstance(node, SequenceNode) else (),
         inputs=inputs,
         secrets={
@@ -87,6 +87,10 @@ def _trigger(event: str, node: Node) -> Trigger:
             for entry in plain.entries(plain.get(node, "outputs"))
         },
     )
+
+
+def _is_filled(node: Node | None) -> bool:
+    return node is not None and not (isinstance(node, ScalarNode) and node.value is None)
 
 
 def _schedule(node: Node) -> Schedule:

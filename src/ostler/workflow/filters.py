@@ -75,6 +75,8 @@ def event_filter(lists: dict[str, Sequence[str]], *, types: Sequence[str] | None
     for key, texts in lists.items():
         ignores = key.endswith("-ignore")
         patterns = compile_patterns(texts)
+        if isinstance(patterns, Refused) and patterns.code == "patterns_only_exclude":
+            patterns = compile_patterns(())
         if isinstance(patterns, Refused):
             return patterns
         selections[key.removesuffix("-ignore")] = Selection(patterns, ignores)

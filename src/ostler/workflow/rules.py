@@ -7,6 +7,7 @@ holds an example of each, which the tests run.
 from typing import Final
 
 RULES: Final[dict[str, str]] = {
+    "action-description": "An action has no name or no description.",
     "action-missing": "A step uses an action of the repository that has no action.yml.",
     "action-node": "An action asks for a version of Node that is no longer supported.",
     "action-output": "An output of a composite action has no value.",
@@ -48,6 +49,7 @@ RULES: Final[dict[str, str]] = {
     "expression-syntax": "An expression is malformed.",
     "file-size": "The file is too large or nested too deeply.",
     "filter-conflict": "A filter and its `-ignore` form stand together.",
+    "filter-empty": "A filter lists nothing.",
     "filter-never": "A filter can never match.",
     "filter-only-excludes": "A filter has only patterns that take names out.",
     "filter-pattern": "A pattern of a filter is malformed.",

@@ -78,3 +78,11 @@ def test_a_malformed_pattern_is_refused() -> None:
     refusal = event_filter({"paths": ["[a"]})
     assert isinstance(refusal, Refused)
     assert refusal.code == "pattern_malformed"
+
+
+def test_patterns_that_only_take_out_let_nothing_in() -> None:
+    """A workflow that says ``tags: ['!*']`` still runs for branches."""
+    made = event_filter({"branches": ["main"], "tags": ["!*"]})
+    assert isinstance(made, EventFilter)
+    assert not keeps_out(made, Happening(event="push", ref="refs/heads/main"))
+    assert keeps_out(made, Happening(event="push", ref="refs/tags/v1"))

@@ -21,14 +21,18 @@ def check(sheet: Sheet) -> Iterator[Finding]:
     for event in plain.entries(sheet.root.get("on")):
         for kind in _PAIRS:
             take, ignore = plain.get(event.value, kind), _entry(event, f"{kind}-ignore")
+            for entry in (_entry(event, kind), ignore):
+                if entry is not None and not singles(entry.value):
+                    message = f"{entry.key.text!r} lists nothing, as if it were not there"
+                    yield Finding("filter-empty", message, entry.key.span, "Remove it, or list patterns.", "warning")
             if take is not None and ignore is not None:
                 message = f"{kind!r} and '{kind}-ignore' cannot stand together"
                 fix = f"Take names out with '!' patterns in {kind!r}."
                 yield Finding("filter-conflict", message, ignore.key.span, fix)
             for key in (kind, f"{kind}-ignore"):
-                yield from _patterns(kind, key, singles(plain.get(event.value, key)))
+                yield from _patterns(event, key, singles(plain.get(event.value, key)))
         for key in ("workflows", "names", "versions"):
-            yield from _patterns(key, key, singles(plain.get(event.value, key)))
+            yield from _patterns(event, key, singles(plain.get(event.value, key)))
         if event.key.text == "workflow_run" and plain.get(event.value, "workflows") is None:
             message = "`workflow_run` names no workflow, so it never happens"
             yield Finding("filter-never", message, event.key.span, "List names below `workflows`.", "warning")
@@ -38,8 +42,8 @@ def _entry(event: Entry, key: str) -> Entry | None:
     return next((entry for entry in plain.entries(event.value) if entry.key.text == key), None)
 
 
-def _patterns(kind: str, key: str, nodes: tuple[ScalarNode, ...]) -> Iterator[Finding]:
-    positive = False
+def _patterns(event: Entry, key: str, nodes: tuple[ScalarNode, ...]) -> Iterator[Finding]:
+    positive, kind = False, key.removesuffix("-ignore")
     for node in nodes:
         text = plain.text(node)
         pattern = compile_pattern(text)
@@ -51,7 +55,9 @@ def _patterns(kind: str, key: str, nodes: tuple[ScalarNode, ...]) -> Iterator[Fi
     if nodes and not positive and not key.endswith("-ignore"):
         message = f"{key!r} takes out only, so nothing is ever in"
         fix = "Put a pattern without '!' before it, such as '**'."
-        yield Finding("filter-only-excludes", message, nodes[0].span, fix, "warning")
+        other = {"tags": "branches", "branches": "tags"}.get(key, "")
+        meant = plain.get(event.value, other) is not None
+        yield Finding("filter-only-excludes", message, nodes[0].span, fix, "hint" if meant else "warning")
 
 
 def _never(kind: str, text: str) -> tuple[str, str] | None:

@@ -13,8 +13,13 @@ _RETIRED: Final = ("node12", "node16")
 
 def check(sheet: Sheet) -> Iterator[Finding]:
     """Check the metadata of an action."""
-    if sheet.kind != "action":
+    if sheet.kind != "action" or not sheet.root.entries:
         return
+    missing = [key for key in ("name", "description") if sheet.root.get(key) is None]
+    if missing:
+        message = f"this action has no {' and no '.join(map(repr, missing))}"
+        fix = "Add it: people and other tools look for it."
+        yield Finding("action-description", message, sheet.root.entries[0].key.span, fix, "warning")
     runs = sheet.root.get("runs")
     node = plain.get(runs, "using")
     using = literal(node)

@@ -36,4 +36,4 @@ def _env(node: Node | None) -> Iterator[Finding]:
             yield Finding("env-name", message, entry.key.span, "Write '_' for blanks.", "warning")
         elif name in DEFAULT_VARIABLES and name not in _OVERWRITABLE:
             message = f"{name} is set by the runner, so this value is not seen"
-            yield Finding("env-reserved", message, entry.key.span, "Choose another name.", "warning")
+            yield Finding("env-reserved", message, entry.key.span, "Choose another name.", "hint")

@@ -72,17 +72,19 @@ ACTIVITY_TYPES: Final[dict[str, tuple[str, ...]]] = {
 }
 """The activity types of each event that comes from a forge; none where an event has only one."""
 
+_LIST: Final = either(FILLED, ListOf(item=FILLED), Null())
+"""Patterns. Nothing below the key is as if the key were not there."""
 _BRANCHES: Final = {
-    "branches": Key(FILLED_OR_LIST, "Patterns of branches that count."),
-    "branches-ignore": Key(FILLED_OR_LIST, "Patterns of branches that do not count."),
+    "branches": Key(_LIST, "Patterns of branches that count."),
+    "branches-ignore": Key(_LIST, "Patterns of branches that do not count."),
 }
 _TAGS: Final = {
-    "tags": Key(FILLED_OR_LIST, "Patterns of tags that count."),
-    "tags-ignore": Key(FILLED_OR_LIST, "Patterns of tags that do not count."),
+    "tags": Key(_LIST, "Patterns of tags that count."),
+    "tags-ignore": Key(_LIST, "Patterns of tags that do not count."),
 }
 _PATHS: Final = {
-    "paths": Key(FILLED_OR_LIST, "Patterns of files; one of the changed files must match."),
-    "paths-ignore": Key(FILLED_OR_LIST, "Patterns of files that do not count as changes."),
+    "paths": Key(_LIST, "Patterns of files; one of the changed files must match."),
+    "paths-ignore": Key(_LIST, "Patterns of files that do not count as changes."),
 }
 _FILTERS: Final[dict[str, dict[str, Key]]] = {
     "push": _BRANCHES | _TAGS | _PATHS,

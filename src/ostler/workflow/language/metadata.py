@@ -112,7 +112,7 @@ _OUTPUT: Final = Table(
 METADATA: Final = Table(
     noun="an action",
     keys={
-        "name": Key(FILLED, "What people see.", required=True),
+        "name": Key(FILLED, "What people see."),
         "description": Key(TEXT, "What it is for."),
         "author": Key(TEXT, "Who made it."),
         "inputs": Key(Table(noun="`inputs`", others=either(Null(), _INPUT)), "What callers pass with `with`."),
