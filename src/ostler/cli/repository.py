@@ -10,6 +10,8 @@ from ostler.cli import output
 from ostler.cli.connection import with_client
 from ostler.cli.options import json_option
 from ostler.cli.post_receive import POST_RECEIVE
+from ostler.client.caller import Client
+from ostler.client.errors import ProblemError
 from ostler.domain.repository import FORGES
 from ostler.effects import system_effects
 from ostler.protocol.v1.program import Raw
@@ -85,7 +87,16 @@ def repository() -> None:
 def add(**given: Unpack[AddSettings]) -> None:
     """Connect a repository under a name. Secrets are taken from the environment, never from the command line."""
     request = msgspec.convert({"name": given["name"], **_values(given)}, CreateRepositoryRequest)
-    created = with_client(lambda client: client.call(CREATE_REPOSITORY, request=request))
+
+    async def connected(client: Client) -> RepositoryView:
+        created = await client.call(CREATE_REPOSITORY, request=request)
+        try:
+            await client.call(SYNC_REPOSITORY, repository=created.id)
+        except ProblemError as error:
+            output.say(f"warning: {error.problem.title}: {error.problem.detail}")
+        return await client.call(GET_REPOSITORY, repository=created.id)
+
+    created = with_client(connected)
     _print(created, as_json=given["as_json"])
     if not given["as_json"]:
         output.say(f"have it tell of pushes: ostler repository hook {created.name}")

@@ -17,11 +17,20 @@ _IDLE_CONNECTIONS = 8
 
 
 class HttpTransport:
-    """See ``transport.Transport``. ``service_url`` may have a path, under which the endpoints then are."""
+    """See ``transport.Transport``. ``service_url`` may have a path, under which the endpoints then are.
+
+    ``held_to`` is the only network address that is connected to, whatever the host's name means by then.
+    """
 
     def __init__(
-        self, service_url: str, environment: Mapping[str, str], *, authorities: ssl.SSLContext | None = None
+        self,
+        service_url: str,
+        environment: Mapping[str, str],
+        *,
+        authorities: ssl.SSLContext | None = None,
+        held_to: str = "",
     ) -> None:
+        self._held_to = held_to
         self._server = parse_address(service_url)
         self._proxy = proxy_for(self._server, environment)
         self._authorities = authorities
@@ -99,9 +108,10 @@ class HttpTransport:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 _, connection = await loop.create_connection(
                     HttpConnection,
-                    nearest.host,
+                    self._held_to or nearest.host,
                     nearest.port,
                     ssl=self._context() if nearest.tls else None,
+                    server_hostname=nearest.host if nearest.tls else None,
                     happy_eyeballs_delay=0.25,
                 )
                 if self._proxy is not None and self._server.tls:

@@ -27,6 +27,7 @@ from ostler.store import (
     sign_in,
     submissions,
     tokens,
+    triggers,
 )
 from ostler.store.database import Database
 
@@ -38,6 +39,8 @@ _HOUSEKEEPING_SECONDS = 300.0
 _COUNTING_SECONDS = 15.0
 _DAY_MICROS = 86_400_000_000
 _KEYS_KEPT_MICROS = _DAY_MICROS
+_TRIGGERS_KEPT_MICROS = 30 * _DAY_MICROS
+_DELIVERIES_KEPT_MICROS = 90 * _DAY_MICROS
 _AT_ONCE = 500
 
 
@@ -157,4 +160,5 @@ def _forget_expired(connection: Connection, now: int) -> Sequence[int]:
         enrolment.forget_assertions(connection, now),
         submissions.forget_keys(connection, now - _KEYS_KEPT_MICROS),
         demands.forget_unused(connection, now - _DAY_MICROS),
+        triggers.forget(connection, now - _TRIGGERS_KEPT_MICROS, now - _DELIVERIES_KEPT_MICROS),
     )

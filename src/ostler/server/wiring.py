@@ -79,7 +79,7 @@ class Control:
         upkeep = StorageUpkeep(database, blobs, effects, settings.storage)
         leadership = StoreLeadership(database, effects)
         sealer = AesSealer(key, effects.random)
-        self.workflows = WorkflowParts(database, sources or git_sources(settings), sealer, effects)
+        self.workflows = WorkflowParts(settings, database, sources or git_sources(settings), sealer, effects)
         loops = [*maintenance.loops(), *upkeep.loops(), *self.workflows.loops()]
         self._loops = Loops(loops, leadership, self.hub, effects, self.metrics)
         self._dispatching: asyncio.Task[None] | None = None

@@ -35,7 +35,7 @@ _DUE = Sql(
     " ORDER BY next_at LIMIT :most"
 )
 _MOVE = Sql(
-    "UPDATE schedules SET next_at = :next_at, last_at = :last_at, missed = missed + :missed"
+    "UPDATE schedules SET next_at = :next_at, last_at = CAST(:last_at AS BIGINT), missed = missed + :missed"
     " WHERE workflow_id = :workflow_id AND cron = :cron AND timezone = :timezone AND next_at = :due_at"
 )
 _DELETE = Sql("DELETE FROM schedules WHERE workflow_id = :workflow_id AND cron = :cron AND timezone = :timezone")
@@ -78,7 +78,7 @@ def due(connection: Connection, now: int, *, limit: int = 100) -> list[Due]:
     return [_due(row) for row in _DUE.rows(connection, now=now, most=limit)]
 
 
-def move_on(connection: Connection, line: Due, next_at: int, now: int, missed: int) -> bool:
+def move_on(connection: Connection, line: Due, next_at: int, last_at: int, missed: int) -> bool:
     """Set the next time of a line that was due; ``False`` if somebody else did."""
     return (
         _MOVE.run(
@@ -88,7 +88,7 @@ def move_on(connection: Connection, line: Due, next_at: int, now: int, missed: i
             timezone=line.timezone,
             due_at=line.next_at,
             next_at=next_at,
-            last_at=now,
+            last_at=last_at or None,
             missed=missed,
         )
         == 1

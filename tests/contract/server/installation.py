@@ -26,6 +26,7 @@ from ostler.store import sign_in
 from ostler.store.database import Database
 from ostler.testing.asgi import Lifespan
 from tests.contract.server.asgi_client import AsgiClient, Reply
+from tests.contract.server.fake_sources import FakeSources
 
 SECOND = 1_000_000
 START = 1_750_000_000 * SECOND
@@ -53,9 +54,9 @@ class Installation:
         self.effects = Effects(self.clock, SortableIds(self.clock, random), random)
         self.database = database
         self.blobs: Blobs = blobs or MemoryBlobs()
-        settings = ServerSettings(database="", blobs="")
-        self.control = Control(settings, MasterKey(bytes(range(32))), database, self.blobs, self.effects)
-        self.upkeep: StorageUpkeep = StorageUpkeep(database, self.blobs, self.effects, settings.storage)
+        self.sources = FakeSources()
+        self.control = self.replica()
+        self.upkeep: StorageUpkeep = StorageUpkeep(database, self.blobs, self.effects, self.control.settings.storage)
         self.client = AsgiClient(self.control.application)
         self.maintenance = Maintenance(
             database, self.blobs, self.control.log_store, self.effects, self.control.metrics, retention_days=90
@@ -80,6 +81,12 @@ class Installation:
     async def blob_keys(self, prefix: str) -> list[str]:
         """The keys of what is stored."""
         return [blob.key async for page in self.blobs.list(prefix) for blob in page]
+
+    def replica(self) -> Control:
+        """One control plane over the database; the first is made by itself and serves the client."""
+        settings = ServerSettings(database="", blobs="", private_networks=True)
+        key = MasterKey(bytes(range(32)))
+        return Control(settings, key, self.database, self.blobs, self.effects, self.sources)
 
     async def user(self, role: str = "owner", name: str = "ada") -> "Caller":
         """A person of that role, with an API token."""

@@ -32,18 +32,26 @@ async def judged(address: str, *, private: bool) -> Held | Refused:
     if where.scheme in ("file", "git"):
         return Refused("address_refused", f"this server fetches nothing by {where.scheme}, only by https and ssh")
     port = where.port or _PORTS[where.scheme]
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(where.host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        return Refused("fetch_failed", f"the host {where.host} is not known: {error.strerror or error}")
-    addresses = sorted({str(entry[4][0]) for entry in found})
-    for each in addresses:
-        if not is_public(each):
-            return Refused("address_refused", f"{where.host} is {each}, which is no address of the public internet")
+    addresses = await public_addresses(where.host, port)
+    if isinstance(addresses, Refused):
+        return addresses
     if where.scheme == "ssh":
         return Held(ssh_options=("-o", f"HostName={addresses[0]}", "-o", f"HostKeyAlias={where.host}"))
     listed = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
     return Held(config=(("http.curloptResolve", f"{where.host}:{port}:{listed}"),))
+
+
+async def public_addresses(host: str, port: int) -> list[str] | Refused:
+    """Return what the name of a host means now, if all of that is in the public internet."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        return Refused("fetch_failed", f"the host {host} is not known: {error.strerror or error}")
+    addresses = sorted({str(entry[4][0]) for entry in found})
+    for each in addresses:
+        if not is_public(each):
+            return Refused("address_refused", f"{host} is {each}, which is no address of the public internet")
+    return addresses
 
 
 def is_public(address: str) -> bool:

@@ -8,7 +8,8 @@ from ostler.domain.machine import Refused
 from ostler.effects import Effects
 from ostler.server.git.sources import Sources
 from ostler.server.workflows.definitions import Definition, Definitions
-from ostler.store import targets, workflows
+from ostler.server.workflows.timetable import lines_of
+from ostler.store import schedules, targets, workflows
 from ostler.store.database import Database
 from ostler.store.triggers import Trigger
 from ostler.store.workflows import Found, Workflow
@@ -67,7 +68,11 @@ class Syncer:
         self, connection: Connection, target_id: str, files: list[Found], synced: Synced, now: int
     ) -> list[Workflow]:
         targets.synced(connection, target_id, sha=synced.sha, branch=synced.branch, fault="", now=now)
-        return workflows.sync(connection, target_id, files, self._effects.ids, now)
+        known = workflows.sync(connection, target_id, files, self._effects.ids, now)
+        runnable = [each for each in known if each.present and not each.fault]
+        lines = [line for each in runnable for line in lines_of(target_id, each.id, each.schedules, now)]
+        schedules.replace(connection, target_id, lines)
+        return known
 
 
 def _found(definition: Definition) -> Found:
