@@ -24,6 +24,7 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("ostler.cli.run", "Run a workflow on this machine, or see the runs of a server."),
     "artifact": Entry("ostler.cli.artifact", "List, download and delete what runs have left."),
     "cache": Entry("ostler.cli.cache", "List, delete and prune the caches of repositories."),
+    "repro": Entry("ostler.cli.repro", "Run a job of a workflow again on this machine, as a runner ran it."),
     "queue": Entry("ostler.cli.queue", "See what waits and why."),
     "pool": Entry("ostler.cli.pool", "Manage pools."),
     "runner": Entry("ostler.cli.runner", "List, view, pause and drain runners."),

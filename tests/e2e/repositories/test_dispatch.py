@@ -125,3 +125,33 @@ def test_what_failed_runs_again_with_what_was_kept(site: Installation, repositor
 
 def _stamp(log: str) -> list[str]:
     return [line for line in log.splitlines() if line.startswith("from ")]
+
+
+_CELLS = """
+on:
+  workflow_dispatch: {inputs: {who: {type: string}}}
+jobs:
+  cell:
+    runs-on: linux
+    strategy: {matrix: {n: [1, 2], os: [debian]}}
+    steps:
+      - run: echo "cell ${{ matrix.n }} on ${{ matrix.os }} for ${{ inputs.who }} at $GITHUB_SHA by ${{ vars.TEAM }}"
+"""
+
+
+def test_a_job_is_run_again_elsewhere_as_it_was(site: Installation, repository: Repository) -> None:
+    shop = repository("cells", {"ci.yml": _CELLS})
+    site.ostler("variable", "set", "TEAM", "blue's", "--repository", "cells")
+    run = site.ostler("workflow", "run", "ci.yml", "--repository", "cells", "--input", "who=a b", "--json").json["id"]
+    assert site.ostler("run", "watch", run).status == 0
+    sha = shop.commit({"later.txt": "a later commit"}, push="main")
+    job = next(job for job in site.get(f"/api/v1/runs/{run}")["jobs"] if "(2, debian)" in job["name"])
+    printed = site.ostler("repro", job["id"])
+    assert "--matrix n=2 --matrix os=debian --input 'who=a b'" in printed.out
+    done = site.ostler("repro", job["id"], "--run", "--directory", str(site.outside / f"repro-{sha[:8]}"))
+    assert done.status == 0, done.err
+    said = done.out + done.err
+    assert "cell 2 on debian for a b at " in said
+    assert " by blue's" in said
+    assert sha not in said
+    assert "cell 1" not in said
