@@ -49,6 +49,12 @@ class FakeSources:
                 return found
         return {}
 
+    async def files(self, origin: Origin, sha: str, paths: Sequence[str]) -> Mapping[str, bytes] | Refused:
+        del origin
+        if self.away or sha not in self.commits:
+            return Refused("fetch_failed", f"no commit {sha}")
+        return {path: self.commits[sha][path] for path in paths if path in self.commits[sha]}
+
     async def describe(self, origin: Origin, sha: str) -> Described | Refused:
         del origin
         return Described(self.messages.get(sha, ""), "Ada", "ada@example.net", "2026-01-01T00:00:00Z")

@@ -43,6 +43,8 @@ _TRIES: Final = 20
 _REMEMBERED: Final = 200
 _LONGEST_TIMEOUT_MS: Final = 30 * 24 * 3_600_000
 _UNTRUSTED_USER: Final = "workflow"
+_TOKEN: Final = "GITHUB_TOKEN"
+"""The one secret that every job of a trusted run gets, named or not: ``github.token`` is made of it."""
 
 
 class _CannotBe(Exception):
@@ -125,14 +127,15 @@ class Driver:
 
     def _submission(self, plan: Plan, seen: Seen, moved: Move, start: StartJob) -> Submission | Refused:
         row, job = seen.row, start.job
-        values = target_values.open_secrets(row.target_id, seen.sealed_secrets, job.secrets, self._sealer)
+        names = (*job.secrets, _TOKEN)
+        values = target_values.open_secrets(row.target_id, seen.sealed_secrets, names, self._sealer)
         secrets: Mapping[str, str] | Refused = secret_values(plan, moved.state, start.node, values)
         if isinstance(secrets, Refused):
             return secrets
         spec = JobSpec(
             name=job.name[:LONGEST_NAME] or start.node[:LONGEST_NAME],
             program=job.program,
-            secrets=dict(secrets),
+            secrets={**secrets, **{name: value for name, value in values.items() if name == _TOKEN}},
             timeout_ms=min(max(1, job.timeout_ms), _LONGEST_TIMEOUT_MS),
         )
         request = SubmitRequest(spec=spec, pool=job.group or seen.pool, labels=_needed(job.labels))
