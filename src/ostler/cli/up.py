@@ -33,6 +33,7 @@ _KEY_FILE = "master.key"
 _RESTART_SECONDS = 1.0
 _LONGEST_RESTART_SECONDS = 30.0
 _STOP_SECONDS = 10.0
+_PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 _USUAL_NAMES: Final = {
     "linux": ("linux", "ubuntu-latest", "ubuntu-24.04", "ubuntu-22.04"),
     "darwin": ("macos", "macos-latest"),
@@ -161,15 +162,18 @@ def _renewed_pipe(old: int | None) -> tuple[int, int]:
 
 
 def _machine_labels() -> dict[str, str]:
-    """Return what jobs on any machine ask for: the system, the processor's kind, and the usual names of such machines.
+    """Return the labels that jobs on any machine ask for: the system and the processor's kind, also by GitHub's names.
 
-    With these a workflow that was written for somebody else's machines runs here as it is.
+    Most published workflows ask for `ubuntu-latest`; on this machine they get this machine.
     """
     if "RUNNER_LABELS" in os.environ:
         return {}
-    system, machine = platform.system().lower(), platform.machine().lower()
-    names = _USUAL_NAMES.get(system, (system,))
-    return {"OSTLER_AGENT_LABELS": ",".join(dict.fromkeys((*names, machine, _USUAL_MACHINES.get(machine, machine))))}
+    system, processor = platform.system().lower(), platform.machine().lower()
+    labels = ["macos" if system == "darwin" else system, processor]
+    if processor in _PROCESSORS:
+        labels.append(_PROCESSORS[processor])
+    labels.append("macos-latest" if system == "darwin" else "ubuntu-latest")
+    return {"OSTLER_AGENT_LABELS": ",".join(labels)}
 
 
 async def _detach(process: asyncio.subprocess.Process) -> None:

@@ -11,7 +11,7 @@ on:
       count: {type: number, default: 2}
 jobs:
   first:
-    runs-on: linux
+    runs-on: [self-hosted, Linux]
     outputs: {greeting: "${{ steps.say.outputs.greeting }}"}
     steps:
       - id: say
@@ -21,7 +21,7 @@ jobs:
         env: {TOKEN: "${{ secrets.DEPLOY_TOKEN }}"}
   cells:
     needs: first
-    runs-on: linux
+    runs-on: ubuntu-latest
     strategy: {matrix: {region: [north, south]}}
     steps:
       - run: echo "${{ needs.first.outputs.greeting }} from ${{ matrix.region }} in ${{ vars.REALM }}"

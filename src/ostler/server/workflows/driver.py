@@ -43,6 +43,8 @@ _TRIES: Final = 20
 _REMEMBERED: Final = 200
 _LONGEST_TIMEOUT_MS: Final = 30 * 24 * 3_600_000
 _UNTRUSTED_USER: Final = "workflow"
+_EVERY_RUNNER: Final = "self-hosted"
+"""What every runner here is, whatever its labels say."""
 _TOKEN: Final = "GITHUB_TOKEN"
 """The one secret that every job of a trusted run gets, named or not: ``github.token`` is made of it."""
 
