@@ -36,8 +36,8 @@ def job_order(
         program=program,
         program_secrets=spec.secrets if program else {},
         services=services if program else ActionServices(),
-        env={**environment, **spec.env, **({} if program else spec.secrets)},
-        secrets=_masked(spec, services.token if program else ""),
+        env={**environment, **spec.env, **({} if program else spec.secrets), **_for_artifacts(spec, services)},
+        secrets=_masked(spec, services.token if program or spec.job_token else ""),
         timeout_ms=spec.timeout_ms or 0,
         limits=Limits(
             memory_bytes=spec.limits.memory_bytes or 0,
@@ -95,6 +95,13 @@ def finish_request(entry: Entry, result: JobResult) -> FinishRequest:
 def infrastructure(detail: str, evidence: str) -> JobResult:
     """Return the result of an attempt that failed for a reason of ours."""
     return JobResult(conclusion="failed", cause=Cause.INFRASTRUCTURE, detail=detail, evidence=evidence)
+
+
+def _for_artifacts(spec: JobSpec, services: ActionServices) -> dict[str, str]:
+    """Return what lets the steps of a plain job call the server, if the job asks for it."""
+    if spec.program or not (spec.job_token and services.token):
+        return {}
+    return {"OSTLER_URL": services.server, "OSTLER_JOB_TOKEN": services.token}
 
 
 def _masked(spec: JobSpec, token: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""``ostler artifact``: what the jobs of runs have left, listed, downloaded and deleted.
+"""``ostler artifact``: what the jobs of runs leave: uploaded by them, listed, downloaded and deleted by people.
 
 What is downloaded is checked against its digest before anything of it is where it was asked for. An archive is unpacked
 into a folder with the artifact's name, by the same code that unpacks it in jobs: nothing lands outside of the folder.
@@ -15,8 +15,11 @@ from typing import BinaryIO
 
 import click
 
+from ostler.actions.builtin.server_vault import ServerVault
+from ostler.actions.builtin.vault import ArtifactOptions, VaultError
 from ostler.actions.builtin.zip_archive import unpack
 from ostler.actions.errors import UnsafeTree
+from ostler.actions.job_api import CallFailed, JobApi
 from ostler.cli import output
 from ostler.cli.connection import with_client
 from ostler.cli.errors import CommandFailed
@@ -30,7 +33,7 @@ from ostler.protocol.v1.artifact_table import DELETE_ARTIFACT, LIST_ARTIFACTS, R
 
 @click.group()
 def artifact() -> None:
-    """List, download and delete what runs have left."""
+    """Keep what a job makes; list, download and delete what runs have left."""
 
 
 @artifact.command("list")
@@ -86,6 +89,36 @@ def download(*, run_id: str, name: str, to: Path, packed: bool, overwrite: bool,
         output.print_line(str(item["path"]))
     if not fetched:
         output.say("no artifacts")
+
+
+@artifact.command()
+@click.argument("name")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--retention-days", type=click.IntRange(1, 3650), default=None, help="How long to keep it.")
+@click.option("--overwrite", is_flag=True, help="Replace the run's artifact of this name.")
+@json_option
+def upload(*, name: str, paths: tuple[Path, ...], retention_days: int | None, overwrite: bool, as_json: bool) -> None:
+    """Keep files as an artifact of the run; only within a job that was submitted with --artifacts.
+
+    Of a folder everything below it is kept, by the path from there; of a file its name.
+    """
+    server, token = os.environ.get("OSTLER_URL", ""), os.environ.get("OSTLER_JOB_TOKEN", "")
+    if not (server and token):
+        raise CommandFailed(
+            "this is no job that may keep artifacts",
+            fix="Submit the job with --artifacts; in a workflow use actions/upload-artifact.",
+            code="no_job_token",
+        )
+    options = ArtifactOptions(retention_days=retention_days or 0, overwrite=overwrite)
+    try:
+        vault = ServerVault(JobApi(server, token), server.rstrip("/"), tempfile.gettempdir(), "")
+        kept = vault.store_artifact(name, _files(paths), options)
+    except (VaultError, CallFailed) as reason:
+        raise CommandFailed(f"artifact {name!r} was not kept: {reason}", code="artifact_not_kept") from reason
+    if as_json:
+        output.print_json({"id": kept.id, "name": kept.name, "size": kept.size})
+        return
+    output.print_line(kept.id)
 
 
 @artifact.command()
@@ -167,6 +200,20 @@ def _place(part: Path, target: Path, *, unpacked: bool) -> None:
         target.unlink(missing_ok=True)
     part.chmod(0o755 if unpacked else 0o644)
     part.replace(target)
+
+
+def _files(paths: tuple[Path, ...]) -> dict[str, str]:
+    """Return the files that are meant, by their paths in the archive."""
+    found: dict[str, str] = {}
+    for path in paths:
+        below = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+        root = path.parent if path.is_file() else path
+        for each in below:
+            name = each.relative_to(root).as_posix()
+            if name in found:
+                raise click.UsageError(f"{found[name]} and {each} would both be {name} in the artifact")
+            found[name] = str(each)
+    return found
 
 
 def _plain(name: str) -> str:

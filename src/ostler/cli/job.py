@@ -43,6 +43,7 @@ class SubmitOptions(TypedDict):
     pids: int | None
     disk: int | None
     network: Network
+    artifacts: bool
     no_wait: bool
     as_json: bool
     command: tuple[str, ...]
@@ -76,6 +77,7 @@ def job() -> None:
 @click.option(
     "--network", type=click.Choice(["full", "none"]), default="full", help="`none` keeps the job from every network."
 )
+@click.option("--artifacts", is_flag=True, help="Let its steps keep artifacts, by `ostler artifact upload`.")
 @click.option("--no-wait", is_flag=True, help="Return at once instead of following the log.")
 @json_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -97,6 +99,7 @@ def submit(**given: Unpack[SubmitOptions]) -> int:
         timeout_ms=given["timeout"],
         limits=Limits(memory_bytes=given["memory"], cpus=given["cpus"], pids=given["pids"], disk_bytes=given["disk"]),
         network=given["network"],
+        job_token=given["artifacts"],
     )
     request = SubmitRequest(
         spec=spec,

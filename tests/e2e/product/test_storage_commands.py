@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,23 @@ def test_an_archive_that_leads_out_of_its_folder_is_refused(
     refused = site.ostler("artifact", "download", maker.run_id, kept, "--to", str(tmp_path / "here"))
     assert (refused.status, "code: artifact_unsafe" in refused.err) == (1, True)
     assert list(tmp_path.rglob("*")) == [tmp_path / "here"]
+
+
+def test_a_job_without_a_workflow_keeps_artifacts(site: Installation, tmp_path: Path) -> None:
+    command = f"{sys.executable} -c 'from ostler.cli.main import main; main()'"
+    script = f"""mkdir -p out/deep; echo made > out/deep/file; echo note > note
+        {command} artifact upload report out note && {command} artifact upload report out
+        echo "code $? token $OSTLER_JOB_TOKEN" """
+    done = site.ostler("job", "submit", "--artifacts", "--", "sh", "-c", script)
+    assert done.status == 0, done.err
+    assert "code 1 token ***" in done.out
+    assert "artifact_not_kept" in done.out
+    run_id = site.get("/api/v1/runs")["runs"][0]["id"]
+    assert site.ostler("artifact", "download", run_id, "--to", str(tmp_path)).status == 0
+    assert (tmp_path / "report" / "deep" / "file").read_text() == "made\n"
+    assert (tmp_path / "report" / "note").read_text() == "note\n"
+    plain = site.ostler("job", "submit", "--", "sh", "-c", f"env; {command} artifact upload report /etc/hostname")
+    assert ("OSTLER_JOB_TOKEN" in plain.out, "code: no_job_token" in plain.out, plain.status) == (False, True, 1)
 
 
 def test_an_upload_that_is_refused_learns_why_although_it_sends_on(site: Installation) -> None:

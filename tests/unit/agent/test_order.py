@@ -20,6 +20,17 @@ def test_of_the_jobs_and_the_runners_network_the_stricter_wins(wish: Network, al
     assert order.network == ("full" if wish == allowed == "full" else "none")
 
 
+def test_only_a_job_that_asks_for_it_gets_its_token() -> None:
+    services = ActionServices(server="https://ci.example", token="job-token")
+    entry = Entry("job_1", 1, "granted", start_key="start", finish_key="finish")
+    for asks in (False, True):
+        spec = JobSpec(name="job", steps=[StepSpec(name="step", argv=["true"])], job_token=asks)
+        order = job_order(entry, spec, {}, "process", "full", services)
+        shown = {"OSTLER_URL": "https://ci.example", "OSTLER_JOB_TOKEN": "job-token"} if asks else {}
+        assert (order.env, order.secrets) == (shown, ("job-token",) if asks else ())
+        assert order.services == ActionServices()
+
+
 def test_a_job_that_cannot_be_begun_fails_and_the_next_one_runs() -> None:
     async def scenario() -> None:
         async with Bench() as bench:

@@ -62,6 +62,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     timeout_ms: TimeoutMs | None = None
     limits: Limits = Limits()
     network: Network = "full"
+    job_token: bool = False
+    """Its steps get ``OSTLER_JOB_TOKEN`` and ``OSTLER_URL``, with which they may keep artifacts."""
 
 
 def fault_in(spec: JobSpec) -> str:
