@@ -42,7 +42,13 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def start(folder: Path, *arguments: str, out: int = subprocess.PIPE, given: int = subprocess.DEVNULL) -> Process:
+def start(
+    folder: Path,
+    *arguments: str,
+    given: int = subprocess.DEVNULL,
+    out: int = subprocess.PIPE,
+    err: int = subprocess.PIPE,
+) -> Process:
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache"), "NO_COLOR": "1", "COLUMNS": "80"}
     program = Path(sys.executable).with_name("ostler")
     return subprocess.Popen(
@@ -51,8 +57,19 @@ def start(folder: Path, *arguments: str, out: int = subprocess.PIPE, given: int 
         env=environment,
         stdin=given,
         stdout=out,
-        stderr=out,
+        stderr=err,
     )
+
+
+def until(process: Process, wanted: bytes) -> list[bytes]:
+    """Read the lines before one; if it never comes, nothing is left to wait for."""
+    assert process.stdout is not None
+    lines: list[bytes] = []
+    for line in process.stdout:
+        if line == wanted:
+            return lines
+        lines.append(line)
+    raise AssertionError(lines)
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
@@ -114,8 +131,7 @@ def test_list_and_dry_run_run_nothing(folder: Path) -> None:
 
 def test_an_interrupt_cancels_in_good_order(folder: Path) -> None:
     with start(folder, "slow.yml") as process:
-        assert process.stdout is not None
-        before = list(iter(process.stdout.readline, b"one | ready\n"))
+        before = until(process, b"one | ready\n")
         process.send_signal(signal.SIGINT)
         after = process.communicate()[0].decode()
     assert process.returncode == 130
@@ -128,10 +144,9 @@ def test_a_second_interrupt_kills(folder: Path) -> None:
     text = SLOW.replace("sleep 60", "trap '' INT TERM; echo deaf; while true; do sleep 1; done")
     (folder / "deaf.yml").write_text(text, encoding="utf-8")
     with start(folder, "deaf.yml") as process:
-        assert process.stdout is not None
-        list(iter(process.stdout.readline, b"one | deaf\n"))
+        until(process, b"one | deaf\n")
         process.send_signal(signal.SIGINT)
-        list(iter(process.stdout.readline, b"notice: cancelling; interrupt again to kill what still runs\n"))
+        until(process, b"notice: cancelling; interrupt again to kill what still runs\n")
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == 130
@@ -141,8 +156,8 @@ def test_nothing_runs_on_when_nobody_reads_any_more(folder: Path) -> None:
     text = SLOW.replace("sleep 60", "while echo tick; do sleep 0.05; done")
     (folder / "endless.yml").write_text(text, encoding="utf-8")
     with start(folder, "endless.yml") as process:
+        until(process, b"one | tick\n")
         assert process.stdout is not None
-        list(iter(process.stdout.readline, b"one | tick\n"))
         process.stdout.close()
         assert process.wait() == 0
     assert not list(folder.parent.glob("cache/ostler/attempts/*"))
@@ -152,12 +167,11 @@ def test_nothing_runs_on_when_nobody_reads_any_more(folder: Path) -> None:
 
 
 def test_watch_runs_again_when_a_file_changes(folder: Path) -> None:
-    with start(folder, "good.yml", "--watch", "--plain") as process:
-        assert process.stdout is not None
-        list(iter(process.stdout.readline, b"watching for changes; interrupt to stop\n"))
+    with start(folder, "good.yml", "--watch", "--plain", err=subprocess.STDOUT) as process:
+        until(process, b"watching for changes; interrupt to stop\n")
         (folder / "good.yml").write_text(GOOD.replace("hello", "again"), encoding="utf-8")
-        list(iter(process.stdout.readline, b"good.yml changed\n"))
-        after = list(iter(process.stdout.readline, b"watching for changes; interrupt to stop\n"))
+        until(process, b"good.yml changed\n")
+        after = until(process, b"watching for changes; interrupt to stop\n")
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert b"one | again\n" in after
@@ -166,7 +180,7 @@ def test_watch_runs_again_when_a_file_changes(folder: Path) -> None:
 
 def test_at_a_terminal_there_is_a_tree(folder: Path) -> None:
     ours, theirs = pty.openpty()
-    process = start(folder, "bad.yml", out=theirs, given=theirs)
+    process = start(folder, "bad.yml", given=theirs, out=theirs, err=theirs)
     os.close(theirs)
     written = b""
     try:
