@@ -129,10 +129,12 @@ def _walk(start: str, patterns: Sequence[Pattern], places: tuple[int, ...], opti
             if named & _FILE:
                 yield path
             continue
+        here = (status.st_dev, status.st_ino)
+        if here in above:
+            continue
         if named & _DIRECTORY and options.directories:
             yield path
-        here = (status.st_dev, status.st_ino)
-        if inside and here not in above:
+        if inside:
             for name in sorted(os.listdir(path), key=os.fsencode, reverse=True):
                 following = tuple(pattern.step(place, name) for pattern, place in zip(patterns, places, strict=True))
                 stack.append(_Place(f"{path.rstrip('/')}/{name}", following, (*above, here)))
@@ -188,18 +190,46 @@ def _escape(part: str) -> str:
 
 
 def _literal(part: str) -> str | None:
-    """Return the name that a part stands for, or nothing if it holds a wildcard."""
-    part = _CLASS_OF_ONE.sub(lambda match: _escape(match[1]), part)
-    text = re.sub(r"\\([*?\[\]\\])", "", part)
-    if "*" in text or "?" in text or ("[" in text and _class_end(part, part.find("[")) > 0):
-        return None
-    return re.sub(r"\\([*?\[\]\\])", r"\1", part)
+    """Return the name that a part stands for, or nothing if it could be several; ``[x]`` is ``x``."""
+    text = ""
+    index = 0
+    while index < len(part):
+        character = part[index]
+        if character in "*?":
+            return None
+        if character == "[":
+            listed, end = _listed(part, index + 1)
+            if end >= 0 and len(listed) > 1:
+                return None
+            if end >= 0 and listed:
+                text, index = text + listed, end + 1
+                continue
+        elif character == "\\" and index + 1 < len(part):
+            index += 1
+            character = part[index]
+        text += character
+        index += 1
+    return text
+
+
+def _listed(part: str, start: int) -> tuple[str, int]:
+    """Return the characters up to the next ``]`` and where that stands, -1 if nowhere."""
+    listed = ""
+    index = start
+    while index < len(part):
+        if part[index] == "]":
+            return listed, index
+        if part[index] == "\\" and index + 1 < len(part):
+            index += 1
+        listed += part[index]
+        index += 1
+    return listed, -1
 
 
 def _matcher(part: str) -> str | re.Pattern[str] | None:
     if part == _ANY_PARTS:
         return None
-    literal = _literal(part)
+    literal = None if "[" in part else _literal(part)
     return literal if literal is not None else re.compile(_expression(part), re.DOTALL)
 
 
