@@ -53,7 +53,7 @@ _PIECES = [
     *("${{", "}}", "github", ".", "*", "(", ")", "secrets", "format('{0}'", "==", "&&", "fromJSON", "::set-output"),
     *("0", "1e999", "true", "null", "~", "*/0 * * * *", "[a", "\\", "ü", "𝄞", "../..", "docker://", "@"),
 ]
-_QUICK = settings(max_examples=150, deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow])
+_QUICK = settings(max_examples=300, deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow])
 
 
 def _check(content: bytes) -> None:
