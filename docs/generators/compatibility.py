@@ -61,7 +61,7 @@ _FUNCTIONS: Final = {
     "cancelled": "Whether the run was cancelled.",
 }
 _FILES: Final = {
-    "GITHUB_ENV": "Variables of later steps; `NODE_OPTIONS` is refused.",
+    "GITHUB_ENV": "Variables of later steps; `NODE_OPTIONS` and `LD_PRELOAD` and their like are refused.",
     "GITHUB_OUTPUT": "Outputs of the step.",
     "GITHUB_PATH": "Folders to search programs in.",
     "GITHUB_STATE": "What `main` passes on to `post`.",
