@@ -83,16 +83,16 @@ def pairs(text: str) -> list[tuple[str, str]]:
         if heredoc >= 0 and (equals < 0 or heredoc < equals):
             name, delimiter = line[:heredoc], line[heredoc + 2 :]
             if not name or not delimiter:
-                raise BadFile(f"line {index}: `{_shown(line)}` needs a name before `<<` and a delimiter after it")
+                raise BadFile(f"{_invalid(line, index)}: a name before `<<` and a delimiter after it are needed")
             end = _end(lines, delimiter, index)
             found.append((name, "\n".join(lines[index:end])))
             index = end + 1
         elif equals > 0:
             found.append((line[:equals], line[equals + 1 :]))
         elif equals == 0:
-            raise BadFile(f"line {index}: `{_shown(line)}` has no name before `=`")
+            raise BadFile(f"{_invalid(line, index)}: there is no name before `=`")
         else:
-            raise BadFile(f"line {index}: `{_shown(line)}` is neither `NAME=value` nor `NAME<<DELIMITER`")
+            raise BadFile(f"{_invalid(line, index)}: it is neither `NAME=value` nor `NAME<<DELIMITER`")
     return found
 
 
@@ -100,7 +100,13 @@ def _end(lines: list[str], delimiter: str, begin: int) -> int:
     try:
         return lines.index(delimiter, begin)
     except ValueError:
-        raise BadFile(f"line {begin}: matching delimiter not found: no line is exactly `{_shown(delimiter)}`") from None
+        shown = _shown(delimiter)
+        raise BadFile(f"Invalid value. Matching delimiter not found '{shown}' after line {begin}") from None
+
+
+def _invalid(line: str, number: int) -> str:
+    """Begin like GitHub's message, which people search for, and say where."""
+    return f"Invalid format '{_shown(line)}' on line {number}"
 
 
 def _shown(text: str) -> str:

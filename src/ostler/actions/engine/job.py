@@ -359,9 +359,11 @@ def _name(news: StepNews, frame: Frame, masked: Callable[[str], str]) -> str:
     if news.program_step < 0 or "${{" not in news.name:
         return masked(news.name)
     try:
-        return masked(text("name", whole_name(frame.step), frame.view.plain()))[:_LONGEST_NAME] or news.name
+        whole = text("name", whole_name(frame.step), frame.view.plain()).lstrip()
     except BadTemplate:
         return masked(news.name)
+    # A value may have several lines, and a name has one. All of it is masked first: secrets may have several lines too.
+    return next(iter(masked(whole).splitlines()), "")[:_LONGEST_NAME] or news.name
 
 
 def _still_wanted(track: Track) -> bool:

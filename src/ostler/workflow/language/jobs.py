@@ -144,7 +144,7 @@ _COMMON: Final = {
 }
 _RUNS_ON: Final = either(
     FILLED,
-    ListOf(item=FILLED),
+    ListOf(item=FILLED, filled=True),
     Table(
         noun="`runs-on`",
         keys={"group": Key(FILLED, "A pool of runners."), "labels": Key(FILLED_OR_LIST, "Labels that it must have.")},

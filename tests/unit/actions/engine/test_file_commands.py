@@ -23,11 +23,11 @@ GOOD = [
     ("a=1\na=2\n", [("a", "1"), ("a", "2")]),
 ]
 BAD = [
-    ("novalue\n", "line 1: `novalue` is neither"),
-    ("a=1\n=x\n", "line 2: `=x` has no name"),
-    ("<<E\nx\nE\n", "line 1: `<<E` needs a name"),
-    ("a<<\nx\n", "line 1: `a<<` needs a name"),
-    ("a<<E\nx\nEE\n", "line 1: matching delimiter not found: no line is exactly `E`"),
+    ("novalue\n", "Invalid format 'novalue' on line 1: it is neither"),
+    ("a=1\n=x\n", "Invalid format '=x' on line 2: there is no name"),
+    ("<<E\nx\nE\n", "Invalid format '<<E' on line 1: a name"),
+    ("a<<\nx\n", "Invalid format 'a<<' on line 1: a name"),
+    ("a<<E\nx\nEE\n", "Invalid value. Matching delimiter not found 'E' after line 1"),
 ]
 
 

@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_understood_fails_the_step(tmp_path: Path) -> None
     assert job.said == []
     assert job.marked == [
         "##[error]Unable to process file command 'output' successfully.",
-        "##[error]line 1: `nonsense` is neither `NAME=value` nor `NAME<<DELIMITER`",
+        "##[error]Invalid format 'nonsense' on line 1: it is neither `NAME=value` nor `NAME<<DELIMITER`",
     ]
 
 
