@@ -10,11 +10,14 @@ from ostler.cli.errors import CommandFailed
 from ostler.cli.following import ENDED, LinePrinter, LogEvent, follow_events, follow_run, run_exit_code, settled
 from ostler.cli.job import print_job
 from ostler.cli.options import json_option
+from ostler.cli.workflow_runs import print_workflow_run
 from ostler.client.caller import Client
 from ostler.effects import system_effects
 from ostler.logs.visible import for_page
 from ostler.protocol.v1.run_messages import CancelRequest, JobView, LogLinesQuery, LogRawQuery, RunsQuery, RunView
 from ostler.protocol.v1.table import CANCEL_RUN, GET_RUN, LIST_RUNS, LOG_LINES, LOG_RAW
+from ostler.protocol.v1.workflow_messages import WorkflowRunView
+from ostler.protocol.v1.workflow_table import GET_WORKFLOW_RUN
 
 _STATES = ("queued", "running", "cancelling", "succeeded", "failed", "cancelled")
 _PAGE = 5000
@@ -60,13 +63,20 @@ def list_(*, state: str | None, pool: str, search: str, limit: int, cursor: str,
 @json_option
 def view(*, run_id: str, as_exit_code: bool, as_json: bool) -> int:
     """Show a run with its jobs and steps."""
-    found = with_client(lambda client: client.call(GET_RUN, run_id=run_id))
+
+    async def read(client: Client) -> tuple[RunView, WorkflowRunView | None]:
+        found = await client.call(GET_RUN, run_id=run_id)
+        return found, await client.call(GET_WORKFLOW_RUN, run_id=run_id) if found.of_workflow else None
+
+    found, of_workflow = with_client(read)
     if as_json:
         output.print_json(found)
     else:
         now = system_effects().clock.now()
         output.print_line(f"{found.id}  {output.state(found.state.value, marked=True)}  {output.shown(found.name)}")
         output.print_line(f"  created {output.ago(found.created_at, now)} by {found.submitted_by or 'unknown'}")
+        if of_workflow is not None:
+            print_workflow_run(of_workflow)
         for job in found.jobs:
             print_job(job, now)
     if not as_exit_code:

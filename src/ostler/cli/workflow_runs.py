@@ -8,7 +8,7 @@ from ostler.cli.following import follow_run
 from ostler.cli.options import json_option
 from ostler.client.caller import Client
 from ostler.protocol.v1.run_messages import RunView
-from ostler.protocol.v1.workflow_messages import RerunRequest
+from ostler.protocol.v1.workflow_messages import RerunRequest, WorkflowRunView
 from ostler.protocol.v1.workflow_table import APPROVE_RUN, RERUN_RUN
 
 
@@ -47,3 +47,23 @@ def rerun(*, run_id: str, failed: bool, job: str, debug: bool, watch: bool, as_j
     elif not watch:
         output.print_line(found.id)
     return status
+
+
+def print_workflow_run(found: WorkflowRunView) -> None:
+    """Print what a run is as a run of a workflow, and those of its nodes that no runner ever had."""
+    attempt = f", attempt {found.attempt}" if found.attempt > 1 else ""
+    output.print_line(f"  {output.shown(found.path)} of {found.repository}, run {found.number}{attempt}")
+    output.print_line(
+        f"  {found.event} at {output.shown(found.ref)}, commit {found.sha[:12]}, by {output.shown(found.actor)}"
+    )
+    if found.phase == "held":
+        output.print_line(f"  waits for approval, because it is a fork's: ostler run approve {found.run_id}")
+    elif found.phase == "pending":
+        output.print_line("  waits for its concurrency group")
+    if found.note:
+        output.print_line(f"  {output.shown(found.note)}")
+    for node in found.nodes:
+        if node.kind == "job" and not node.job_id and node.conclusion:
+            output.print_line(
+                f"  {output.state(node.conclusion)}  {output.shown(node.name)}: {output.shown(node.note)}"
+            )

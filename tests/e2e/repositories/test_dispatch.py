@@ -71,6 +71,9 @@ def test_a_failure_skips_what_needs_it(site: Installation, repository: Repositor
     (run,) = [run for run in site.get("/api/v1/runs?search=ci.yml")["runs"] if run["state"] == "failed"]
     nodes = {node["id"]: node["conclusion"] for node in site.get(f"/api/v1/runs/{run['id']}/workflow")["nodes"]}
     assert nodes == {"breaks": "failure", "after": "skipped", "always": "success"}
+    shown = site.ostler("run", "view", run["id"]).out
+    assert ".github/workflows/ci.yml of fails, run 1" in shown
+    assert "skipped  after: " in shown
 
 
 def test_what_cannot_be_run_is_said(site: Installation, repository: Repository) -> None:
