@@ -24,8 +24,9 @@ from ostler.store import forge_statuses, triggers, workflow_wakes
 from ostler.store.database import Database
 from ostler.store.sealing import Sealer
 
-_LOOK_SECONDS = 2.0
-_SCHEDULE_SECONDS = 1.0
+_LOOK_SECONDS = 15.0
+"""Whatever is to be done is hinted at once; this is for what was to be done later, and for hints that were lost."""
+_SCHEDULE_SECONDS = 5.0
 
 
 class WorkflowParts:
