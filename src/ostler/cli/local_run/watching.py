@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 _SKIPPED: Final = {".git", "node_modules", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+_OWN: Final = {".ostler/runs", ".ostler/artifacts", ".ostler/.gitignore"}
+"""What runs write themselves."""
 _LOOK_SECONDS: Final = 0.5
 _QUIET_SECONDS: Final = 0.2
 
@@ -51,7 +53,7 @@ def _files(folder: str, prefix: str) -> Iterator[tuple[str, tuple[int, int]]]:
         return
     for entry in entries:
         name = prefix + entry.name
-        if entry.name in _SKIPPED or name in (".ostler/runs", ".ostler/artifacts"):
+        if entry.name in _SKIPPED or name in _OWN:
             continue
         try:
             if entry.is_dir(follow_symlinks=False):
