@@ -18,7 +18,7 @@ def test_a_job_is_claimed_started_and_finished(in_world: Play) -> None:
         assert "hunter2" not in claim.spec
         opened = submissions.opened(claim.job_id, claim.spec, claim.sealed, world.sealer)
         assert opened == spec(TOKEN="hunter2")
-        assert kept(await world.start(claim)) == attempts.Started()
+        assert kept(await world.start(claim)) == attempts.Started(run_id=run.run_id)
         assert await world.finish(claim) == attempts.Finished(JobState.SUCCEEDED, run.run_id)
         assert await world.claim(runner) is None
 
