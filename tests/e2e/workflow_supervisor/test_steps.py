@@ -66,3 +66,31 @@ def test_secrets_and_masks_never_reach_the_log(tmp_path: Path) -> None:
     assert "Skip output 'leak' since it may contain secret." in found.log
     annotation = next(event for event in found.events if event.step_id == "s" and event.annotations).annotations[0]
     assert (annotation.title, annotation.message) == ("***", "the *** word")
+
+
+def test_steps_that_break_what_is_around_them_break_nothing_else(tmp_path: Path) -> None:
+    job = program(
+        """
+        - run: rm -rf "$(dirname "$GITHUB_ENV")" "$RUNNER_TEMP"
+        - run: rm "$GITHUB_ENV"; mkdir "$GITHUB_ENV"
+          name: folder
+          continue-on-error: true
+        - run: rm "$GITHUB_OUTPUT"; mkfifo "$GITHUB_OUTPUT"
+          name: pipe
+          continue-on-error: true
+        - run: printf '\\377::error::\\377\\n::error::a\\377b\\n'
+          name: bytes
+        - run: echo "::add-matcher::m.json"; head -c 40 /dev/zero | tr '\\0' a; echo '!'; echo after
+        - run: rm -rf "$GITHUB_WORKSPACE"
+        - run: echo no
+          name: nowhere
+        """
+    )
+    slow = '{"problemMatcher":[{"owner":"x","pattern":[{"regexp":"^(a+)+$","message":1}]}]}'
+    found = ran(tmp_path, order(job), {"m.json": slow})
+    assert found.result.evidence == "step nowhere: The workspace does not exist any more."
+    assert [found.step(name).outcome for name in ("folder", "pipe", "bytes")] == ["failed", "failed", "succeeded"]
+    assert "something else was put in the place of the file" in found.log
+    assert found.step("bytes").annotations[0].message == "a\ufffdb"
+    assert found.said[-2:] == ["a" * 40 + "!", "after"]
+    assert "all problem matchers are off from here on" in found.log

@@ -32,5 +32,6 @@ async def run_composite(frame: Frame, call: Call, runs: CompositeRuns, run_step:
     for name, output in call.action.outputs.items():
         frame.conversation.outputs[name] = text(f"outputs.{name}.value", output.value, scope)
     if inner.failed:
+        frame.trouble = inner.trouble
         return "failed"
     return "cancelled" if cancelled else "succeeded"

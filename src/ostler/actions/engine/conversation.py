@@ -4,6 +4,7 @@ One conversation belongs to one running step. Masks reach the log's masker befor
 outputs and state are taken when the step has ended, as its files are.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -278,7 +279,7 @@ class Conversation:
                 self.failed = True
         self._take_summary(files.summary)
         for path in files:
-            if os.path.lexists(path):
+            with contextlib.suppress(OSError):  # deleted, or replaced by what goes with the job's directory
                 os.unlink(path)
 
     def _take_variables(self, text: str) -> None:

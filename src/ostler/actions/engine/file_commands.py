@@ -6,6 +6,7 @@ delimiter, as with GitHub on Linux and macOS.
 """
 
 import os
+import stat
 from typing import Final, NamedTuple
 
 LARGEST_FILE: Final = 16 << 20
@@ -40,7 +41,11 @@ class Files(NamedTuple):
 
 
 def make_files(folder: str, key: str) -> Files:
-    """Make the files of one step, empty: clients refuse to write where there is none."""
+    """Make the files of one step, empty: clients refuse to write where there is none.
+
+    The folder is made again if an earlier step deleted it.
+    """
+    os.makedirs(folder, 0o700, exist_ok=True)
     files = Files(*(f"{folder}/{name}-{key}" for name in Files._fields))
     for path in files:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
@@ -56,7 +61,10 @@ def read(path: str, limit: int = LARGEST_FILE) -> str:
     except OSError as reason:
         raise BadFile(f"{os.path.basename(path)} cannot be read: {reason.strerror}") from reason
     try:
-        size = os.fstat(descriptor).st_size
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadFile("something else was put in the place of the file")
+        size = status.st_size
         if size == 0:
             return ""
         if size > limit:

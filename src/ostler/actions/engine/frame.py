@@ -79,6 +79,8 @@ class Frame:
         self.view = View(job, place, self.env, self.github, main=main)
         self.conversation = Conversation(job, track, self.env, state)
         self.ending: Ending | None = None
+        self.trouble: tuple[str, str] = ("", "")
+        """What kept a step inside of it from being carried out: a code and a message."""
 
     def evaluate_env(self) -> None:
         """Add the step's own variables, which do not see each other."""

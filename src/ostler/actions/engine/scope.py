@@ -154,6 +154,8 @@ class Place:
         self.depth = depth
         self.failed = False
         """Whether a step of a composite action failed; the job's own list asks the job."""
+        self.trouble: tuple[str, str] = ("", "")
+        """Of its first step that failed: the code and the message of what kept it from being carried out."""
 
     @property
     def embedded(self) -> bool:

@@ -41,6 +41,8 @@ async def run_script(frame: Frame) -> Outcome:
 def working_directory(workspace: str, folder: str) -> str:
     """Return the folder to run in. A relative one that leads out of the workspace, by ``..`` or a link, is refused."""
     if not folder.strip():
+        if not os.path.isdir(workspace):
+            raise StepFault("The workspace does not exist any more.", "working_directory")
         return workspace
     if "\0" in folder:
         raise StepFault("`working-directory` holds a NUL.", "working_directory")

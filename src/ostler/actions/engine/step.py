@@ -69,6 +69,8 @@ class Steps:
     async def nested(self, step: Step, place: Place, track: Track, call: Call | None) -> Result:
         """Run a step of a composite action."""
         result = await self.run(step, place, track, call)
+        if result.conclusion == "failed" and not place.failed:
+            place.trouble = (result.fault, result.message)
         commit(self._job, place, step, result)
         return result
 
@@ -141,6 +143,8 @@ class Steps:
             message, fault = str(reason), reason.code
             frame.conversation.error(message)
             outcome = "failed"
+        if outcome == "failed" and not fault:
+            fault, message = frame.trouble
         if not frame.place.embedded:
             job.machine.limit(track.leash, 0)
         frame.finish()
@@ -153,7 +157,7 @@ class Steps:
             frame.conversation.error("The operation was canceled.")
             outcome = "cancelled"
         elif frame.conversation.failed and outcome == "succeeded":
-            outcome = "failed"
+            outcome, message = "failed", "one of its workflow commands or files could not be carried out"
         return self._concluded(frame, outcome, message, fault)
 
     def _concluded(self, frame: Frame, outcome: Outcome, message: str, fault: str) -> Result:

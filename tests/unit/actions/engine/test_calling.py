@@ -202,6 +202,7 @@ REFUSED = [
     ("uses: ./none", "action_not_found"),
     ("uses: o/bad@v1", "action_malformed"),
     ("uses: o/loop@v1", "action_too_deep"),
+    ("uses: ./around", "action_not_found"),
 ]
 
 
@@ -215,6 +216,7 @@ def test_refusals(tmp_path: Path, step: str, code: str) -> None:
             "bad/action.yml": "runs: {using: node20, main: x",
             "loop/action.yml": composite("- uses: o/loop@v1"),
         },
+        files={"around/action.yml": composite("- uses: ./missing")},
     )
     assert job.end.status == "failure"
     assert job.end.failure is not None
