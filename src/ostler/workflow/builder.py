@@ -6,6 +6,7 @@ shape is taken for missing.
 
 from ostler.protocol.v1.program import Defaults, Scalar
 from ostler.workflow import plain, step_builder
+from ostler.workflow.language.events import filters_of
 from ostler.workflow.model import (
     CalledOutput,
     CalledSecret,
@@ -22,17 +23,6 @@ from ostler.workflow.model import (
 )
 from ostler.workflow.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 
-_LISTS = (
-    "branches",
-    "branches-ignore",
-    "tags",
-    "tags-ignore",
-    "paths",
-    "paths-ignore",
-    "workflows",
-    "names",
-    "versions",
-)
 _INPUT_TYPES: dict[str, InputType] = {
     "string": "string",
     "boolean": "boolean",
@@ -64,12 +54,15 @@ def _triggers(node: Node | None) -> tuple[Trigger, ...]:
 
 
 def _trigger(event: str, node: Node) -> Trigger:
-    types = plain.get(node, "types")
+    known = filters_of(event)
+    types = plain.get(node, "types") if "types" in known else None
     inputs = {entry.key.text: _input(entry.value) for entry in plain.entries(plain.get(node, "inputs"))}
     return Trigger(
         event=event,
         types=None if types is None else plain.texts(types),
-        lists={key: plain.texts(value) for key in _LISTS if _is_filled(value := plain.get(node, key))},
+        lists={
+            key: plain.texts(value) for key in known if key != "types" and _is_filled(value := plain.get(node, key))
+        },
         schedules=tuple(_schedule(item) for item in node.items) if isinstance(node, SequenceNode) else (),
         inputs=inputs,
         secrets={

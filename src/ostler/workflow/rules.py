@@ -50,6 +50,7 @@ RULES: Final[dict[str, str]] = {
     "file-size": "The file is too large or nested too deeply.",
     "filter-conflict": "A filter and its `-ignore` form stand together.",
     "filter-empty": "A filter lists nothing.",
+    "filter-ignored": "A filter stands below an event that does not know it.",
     "filter-never": "A filter can never match.",
     "filter-only-excludes": "A filter has only patterns that take names out.",
     "filter-pattern": "A pattern of a filter is malformed.",

@@ -163,6 +163,8 @@ class _Walker:
                 self._computed_key(entry, scope, below)
             elif (key := table.keys.get(entry.key.text)) is not None:
                 self.visit(entry.value, key.shape, scope, below)
+            elif entry.key.text in table.idle:
+                self._idle(entry, table)
             elif table.others is None:
                 self._unknown(entry, table, variants, missing)
             elif not entry.key.text:
@@ -173,6 +175,11 @@ class _Walker:
             self._report("missing-key", f"{table.noun} needs the key {name!r}", node.span, f"Add `{name}:`.")
         if table.filled and not node.entries:
             self._report("empty-value", f"{table.noun} is empty", node.span)
+
+    def _idle(self, entry: Entry, table: Table) -> None:
+        message = f"{table.noun} knows no {entry.key.text!r}, so it is ignored"
+        fix = "Remove it; what it was to keep out can be kept out by `if` of the jobs."
+        self.findings.append(Finding("filter-ignored", message, entry.key.span, fix, "warning"))
 
     def _unknown(self, entry: Entry, table: Table, variants: Variants | None, missing: list[str]) -> None:
         name = entry.key.text
@@ -190,7 +197,13 @@ class _Walker:
         else:
             known = nearest(name, missing) or nearest(name, table.keys)
             message = f"{table.noun} has no key {name[:60]!r}"
-            fix = f"Did you mean {known!r}?" if known else f"Its keys are {_listed(list(table.keys))}."
+            fix = (
+                f"Did you mean {known!r}?"
+                if known
+                else f"Its keys are {_listed(list(table.keys))}."
+                if table.keys
+                else ""
+            )
         self._report("unknown-key", message, entry.key.span, fix)
 
     def _computed_key(self, entry: Entry, scope: Scope, path: Path) -> None:

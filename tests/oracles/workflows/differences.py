@@ -28,6 +28,8 @@ BEYOND_THE_PARSER: Final[dict[str, str]] = {
 
 ONLY_THE_PARSER: Final[dict[str, str]] = {
     r"Unexpected value ''": "published workflows have filters with nothing below them, and GitHub runs these",
+    r"Unexpected value '((branches|tags|paths)(-ignore)?|types)'": "GitHub runs these, and ignores the filter",
+    r"A mapping was not expected": "as above, below events that know no filter at all",
     r"at least one job with no dependencies": "follows from another complaint; a circle of needs is found by both",
     r"Unexpected value 'repository_dispatch'": "the parser for editors knows it as a key only; the word works too",
     r"depends on unknown job": "the runner's parser compares ids without case; the one for editors does not",
@@ -49,5 +51,5 @@ def explained_parser(kind: str, messages: list[str]) -> bool:
     """Whether complaints that only the parser has are all of the known kinds."""
     patterns = list(ONLY_THE_PARSER)
     if kind == "workflow":
-        patterns = patterns[:6]
+        patterns = patterns[:8]
     return all(any(re.search(pattern, message) for pattern in patterns) for message in messages)

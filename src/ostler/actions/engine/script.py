@@ -33,7 +33,7 @@ async def run_script(frame: Frame) -> Outcome:
     outcome = await frame.run(shell.argv(path), environment, directory)
     if outcome == "failed" and frame.ending is not None and not frame.ending.fault:
         code, number = frame.ending.code, frame.ending.signal
-        how = f"exit code {code}" if number is None else f"signal {number}"
+        how = f"exit code {code}" if number is None else f"exit code {128 + number} (signal {number})"
         frame.conversation.error(f"Process completed with {how}.")
     return outcome
 

@@ -98,6 +98,9 @@ _FILTERS: Final[dict[str, dict[str, Key]]] = {
     },
 }
 
+_IDLE: Final = (*_BRANCHES, *_TAGS, *_PATHS, "types")
+"""GitHub takes every filter below every event, and ignores those that the event does not know."""
+
 _DESCRIPTION: Final = Key(TEXT, "What it is for, shown to people.")
 _REQUIRED: Final = Key(Flag(), "Whether it must be given.")
 CALL_TYPES: Final = ("string", "boolean", "number")
@@ -141,6 +144,7 @@ _CALL: Final = Table(
 _DISPATCH: Final = Table(
     noun="`workflow_dispatch`",
     keys={"inputs": Key(Table(noun="`inputs`", others=_DISPATCH_INPUT), "What is asked for at start.")},
+    idle=_IDLE,
 )
 _SCHEDULE: Final = ListOf(
     item=Table(
@@ -158,7 +162,7 @@ def _forge_event(event: str, types: tuple[str, ...]) -> Shape:
     if types:
         choice = Text(choices=types)
         keys["types"] = Key(either(choice, ListOf(item=choice)), "Activity types that count.")
-    return optional(Table(noun=f"`{event}`", keys=keys)) if keys else Null()
+    return optional(Table(noun=f"`{event}`", keys=keys, idle=_IDLE))
 
 
 EVENTS: Final[dict[str, Key]] = {
@@ -175,3 +179,9 @@ EVENTS: Final[dict[str, Key]] = {
 
 _EVENT: Final = Text(choices=tuple(EVENTS))
 ON: Final = either(_EVENT, ListOf(item=_EVENT, filled=True), Table(noun="`on`", keys=EVENTS, filled=True))
+
+
+def filters_of(event: str) -> tuple[str, ...]:
+    """Return the filters that an event knows; GitHub ignores any other one."""
+    typed = ("types",) if ACTIVITY_TYPES.get(event) or event == "repository_dispatch" else ()
+    return (*_FILTERS.get(event, ()), *typed)

@@ -59,11 +59,15 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A mapping. ``noun`` names it in messages; ``others`` is the shape below keys that people choose themselves."""
+    """A mapping. ``noun`` names it in messages; ``others`` is the shape below keys that people choose themselves.
+
+    ``idle`` are keys that mean something in tables of its kind, but nothing in this one: they are told of and let pass.
+    """
 
     noun: str
     keys: dict[str, Key] = {}
     others: "Shape | None" = None
+    idle: tuple[str, ...] = ()
     filled: bool = False
     scope: Scope = NOWHERE
 
