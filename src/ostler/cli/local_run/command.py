@@ -60,7 +60,9 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 @click.option("--event-path", type=_FILE, help="A file with the event's payload as JSON.")
 @click.option("--ref", default="", help="The branch, or the whole reference, that the event is about.")
 @click.option("--job", "jobs", multiple=True, metavar="ID", help="Only this job and what it needs.")
-@click.option("--input", "inputs", multiple=True, metavar="K=V", help="An input of workflow_dispatch.")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="K=V", help="An input; it is then started by workflow_dispatch."
+)
 @click.option("--var", "variables", multiple=True, metavar="K=V", help="A value of the context `vars`.")
 @click.option(
     "--secret", "secret_texts", multiple=True, metavar="K[=V]", help="A secret; from the environment, or asked."

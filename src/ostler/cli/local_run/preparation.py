@@ -127,6 +127,9 @@ def _ref(name: str, event: dict[str, Any], tree: WorkingTree) -> str:
     release: dict[str, Any] = event.get("release") or {}
     if name == "release" and release.get("tag_name"):
         return f"refs/tags/{release['tag_name']}"
+    group: dict[str, Any] = event.get("merge_group") or {}
+    if name == "merge_group" and group.get("head_ref"):
+        return str(group["head_ref"])
     ref = event.get("ref")
     if name == "push" and isinstance(ref, str):
         return ref

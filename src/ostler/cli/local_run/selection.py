@@ -23,6 +23,7 @@ from ostler.workflow.model import Trigger, Workflow
 FOLDERS: Final = (".ostler/workflows", ".github/workflows")
 _SUFFIXES: Final = (".yml", ".yaml")
 _PREFERRED: Final = ("push", "workflow_dispatch", "pull_request")
+_WITH_INPUTS: Final = ("workflow_dispatch", "workflow_call")
 
 Check = Callable[[str, bytes], Checked]
 
@@ -61,6 +62,8 @@ class Selection:
         self._tree = tree
         self._changed = changed
         self._given = _read_payload(request.event_path)
+        if request.inputs and request.event and request.event not in _WITH_INPUTS:
+            raise EventUnusable(f"{request.event} takes no inputs", fix="leave out --input, or --event")
         if request.event and request.event not in EVENTS:
             raise EventUnusable(
                 f"there is no event {request.event!r}", fix="the events are: " + ", ".join(sorted(EVENTS))
@@ -68,7 +71,7 @@ class Selection:
 
     def named(self, workflow: Workflow) -> Chosen:
         """Choose a file that was named."""
-        event = self._request.event or _default_event(workflow)
+        event = self._request.event or self._taking_inputs([workflow]) or _default_event(workflow)
         trigger = workflow.trigger(event)
         if trigger is None:
             events = ", ".join(each.event for each in workflow.on)
@@ -82,7 +85,7 @@ class Selection:
 
     def started(self, workflows: Sequence[Workflow]) -> list[Chosen]:
         """Choose those that the event starts."""
-        event = self._request.event or _common_event(workflows)
+        event = self._request.event or self._taking_inputs(workflows) or _common_event(workflows)
         found: list[Chosen] = []
         reasons: list[str] = []
         for workflow in workflows:
@@ -101,6 +104,17 @@ class Selection:
                 fix="name the file to run it all the same, or another event with --event",
             )
         return found
+
+    def _taking_inputs(self, workflows: Sequence[Workflow]) -> str:
+        """Return the event that takes the inputs that are given; they would be lost on any other."""
+        if not self._request.inputs:
+            return ""
+        for event in _WITH_INPUTS:
+            if any(workflow.trigger(event) for workflow in workflows):
+                return event
+        raise EventUnusable(
+            "no workflow here takes inputs", fix="leave out --input, or add `workflow_dispatch` to `on`"
+        )
 
     def _chosen(self, workflow: Workflow, trigger: Trigger) -> tuple[Chosen, str]:
         payload = self._payload(trigger)
