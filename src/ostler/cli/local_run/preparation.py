@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ostler.actions.library.lock import PLACES as LOCK_FILES, parse_lock
+from ostler.cli.local_run.cells import check_cells
 from ostler.cli.local_run.errors import NothingChosen, PlanRefused, WorkflowMissing
 from ostler.cli.local_run.request import Request
 from ostler.cli.local_run.selection import Chosen
@@ -26,6 +27,7 @@ _SWITCHES = ("ACTIONS_STEP_DEBUG", "ACTIONS_RUNNER_DEBUG")
 def prepare(chosen: Chosen, request: Request, tree: WorkingTree, run_id: str, load: Load) -> Plan:
     """Return the plan of a run, or raise what keeps it from being made."""
     workflow = only_jobs(chosen.workflow, request.jobs)
+    check_cells(workflow, request.matrix)
     inputs = _inputs(chosen, request)
     event = chosen.payload
     if "inputs" in event:

@@ -15,6 +15,7 @@ from ostler.agent.local_supervisors import LocalSupervisors
 from ostler.agent.supervision import ActionServices
 from ostler.cli.errors import FAILED, INTERRUPTED
 from ostler.cli.local_run import working_tree
+from ostler.cli.local_run.cells import as_typed
 from ostler.cli.local_run.driver import LeftOut, LocalDriver, Settings
 from ostler.cli.local_run.early import cache_folder
 from ostler.cli.local_run.errors import NotPossibleHere, WorkflowMissing
@@ -210,7 +211,7 @@ class Session:
         def left_out(job: StartedJob) -> LeftOut | None:
             cell = job.program.matrix or {}
             for name, wanted in self._request.matrix.items():
-                if name in cell and _text(cell[name]) not in wanted:
+                if name in cell and as_typed(cell[name]) not in wanted:
                     return LeftOut("skipped", f"not chosen by --matrix {name}={','.join(wanted)}")
             strange = ", ".join(label for label in job.labels if label.lower().startswith(_OTHER_SYSTEMS))
             if strange and self._request.strict_labels:
@@ -261,11 +262,3 @@ def _started(chosen: Chosen, run_id: str, plan: Plan, folders: Folders) -> RunSt
 
 def _iso(micros: int) -> str:
     return datetime.fromtimestamp(micros // 1_000_000, UTC).isoformat().replace("+00:00", "Z")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
