@@ -69,7 +69,7 @@ RUNNER: Final[dict[str, Property]] = {
     "os": Property("Its system.", choices=SYSTEMS),
     "temp": Property("A folder that is emptied for each job."),
     "tool_cache": Property("The folder of installed tools."),
-    "workspace": Property("The folder that holds the workspace."),
+    "workspace": Property("The same folder as `github.workspace`; on GitHub the one above it."),
 }
 JOB: Final[dict[str, Property]] = {
     "check_run_id": Property("The number of the check of this job."),
