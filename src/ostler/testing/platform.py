@@ -113,8 +113,8 @@ class Platform:
         """Heal everything and wait until all that was promised has happened.
 
         A runner that stays revoked is given a new registration token, as people do: the one that they gave it before
-        they revoked it may have been used too early. So is one that was revoked and has left the list since. Nobody
-        else needs help to return.
+        they revoked it may have been used too early. So is one that was revoked and has left the list since. One that
+        comes back paused, because it was not in the list when it was resumed, is resumed again. Nobody else needs help.
         """
         repair = self.world.loop.time() + _REPAIR_SECONDS
         self.people.undo([agent.name for agent in self.agents])
@@ -128,6 +128,7 @@ class Platform:
                 repair += _REPAIR_SECONDS
                 for name in self._kept_out():
                     self._renounce(name)
+                self.people.undo(self._held_back())
 
     async def calm(self) -> None:
         """Without troubles everything must work at once."""
@@ -234,6 +235,10 @@ class Platform:
     def _kept_out(self) -> list[str]:
         listed = {facts.name for facts in self.database.read_now(runners.facts)}
         return self._revoked() + sorted(name for name in self._once_revoked if name not in listed)
+
+    def _held_back(self) -> list[str]:
+        listed = self.database.read_now(runners.facts)
+        return [facts.name for facts in listed if facts.admission not in ("active", "revoked")]
 
     def _unsettled(self) -> str:
         views = self.database.read_now(runners.facts)

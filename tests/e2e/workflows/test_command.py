@@ -178,7 +178,9 @@ def test_watch_runs_again_when_a_file_changes(folder: Path) -> None:
     assert process.returncode == 130
 
 
-def test_at_a_terminal_there_is_a_tree(folder: Path) -> None:
+def test_at_a_terminal_there_is_a_tree(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
     ours, theirs = pty.openpty()
     process = start(folder, "bad.yml", given=theirs, out=theirs, err=theirs)
     os.close(theirs)
