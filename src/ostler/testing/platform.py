@@ -117,6 +117,7 @@ class Platform:
         comes back paused, because it was not in the list when it was resumed, is resumed again. Nobody else needs help.
         """
         repair = self.world.loop.time() + _REPAIR_SECONDS
+        away = {agent.name for agent in self.agents} - {facts.name for facts in self.database.read_now(runners.facts)}
         self.people.undo([agent.name for agent in self.agents])
         until = self.world.loop.time() + SETTLING_SECONDS
         while not (self.chaos.over and self.people.done and self._ended() and not self._missing()):
@@ -128,7 +129,7 @@ class Platform:
                 repair += _REPAIR_SECONDS
                 for name in self._kept_out():
                     self._renounce(name)
-                self.people.undo(self._held_back())
+                self.people.undo([name for name in self._held_back() if name in away])
 
     async def calm(self) -> None:
         """Without troubles everything must work at once."""
